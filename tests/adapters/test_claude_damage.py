@@ -179,7 +179,7 @@ def totals(bundles: list[Normalized]) -> tuple[Any, ...]:
     return tuple(map(sum, zip(*numbers, strict=True))), ignored, unknown
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sets(st.integers(1, 45), max_size=6))
 def test_any_split_at_line_ends_gives_the_same_sessions(cuts: set[int]) -> None:
     lines = block_of(WHOLE).lines
@@ -208,7 +208,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_no_value_in_any_field_crashes_the_reader(data: st.DataObject) -> None:
     row: dict[str, Any] = dict(data.draw(st.sampled_from(bug_fix().rows + migration().rows)))
@@ -228,7 +228,7 @@ def test_no_value_in_any_field_crashes_the_reader(data: st.DataObject) -> None:
             assert event.files == tuple(name for name in event.files if isinstance(name, str))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, len(WHOLE) - 1), st.binary(max_size=12))
 def test_bytes_changed_anywhere_cost_at_most_the_lines_they_touch(at: int, junk: bytes) -> None:
     torn = WHOLE[:at] + junk + WHOLE[at + len(junk) :]

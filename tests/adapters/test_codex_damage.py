@@ -66,7 +66,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, item in inner for place in places(item, (*path, key)))][:200]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_an_odd_value_anywhere_in_a_row_does_no_harm(data: st.DataObject) -> None:
     rows = copy.deepcopy(ROWS)
@@ -85,7 +85,7 @@ def test_an_odd_value_anywhere_in_a_row_does_no_harm(data: st.DataObject) -> Non
     json.dumps(bundle.state)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=80), st.integers(0, 5000))
 def test_bytes_of_any_kind_in_the_middle_cost_at_most_the_lines_they_touch(
     junk: bytes, at: int

@@ -26,7 +26,7 @@ LOGS = [busy("legacy"), busy("paginated"), busy("legacy").fork(2), busy("legacy"
 LOGS[-1].prompt("own").answer("mine").spend(tokens(9, 0, 1))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, len(LOGS) - 1), st.lists(st.integers(0, 200), max_size=6))
 def test_splits_do_not_show(which: int, cuts: list[int]) -> None:
     content, path = LOGS[which].dump(), "/logs/rollout-x.jsonl"

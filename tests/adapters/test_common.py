@@ -40,7 +40,7 @@ def test_the_shared_bundle_is_one_object_and_nobody_copies_the_shared_functions(
 # --- reader ---
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=12),
     st.binary(max_size=10).map(lambda b: b.replace(b"\n", b"")),

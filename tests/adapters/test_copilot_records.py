@@ -302,7 +302,7 @@ KINDS = (
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4))
 def test_odd_values_do_no_harm(kind: str, data: dict[str, Any]) -> None:
     log = started()
@@ -331,7 +331,7 @@ def busy() -> CopilotLog:
     return log
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 60), max_size=6))
 def test_splits_do_not_show(cuts: list[int]) -> None:
     log = busy()

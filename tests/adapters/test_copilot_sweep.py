@@ -84,13 +84,13 @@ def test_a_copilot_session_becomes_values_of_the_common_schema(tmp_path: Path) -
     assert child.cost.input == 140
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.lists(st.integers(1, len(talk().rows)), min_size=1, max_size=3))
 def test_a_session_that_grew_is_the_session_read_at_once(cuts: list[int]) -> None:
     assert swept(talk(), cuts=cuts) == WHOLE
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3), st.booleans())
 def test_a_log_cut_anywhere_is_whole_once_its_rest_is_there(
     places: list[float], at_newline: bool
@@ -123,7 +123,7 @@ def test_a_log_read_in_small_blocks_gives_the_same(tmp_path: Path) -> None:
     assert space.dump() == WHOLE
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.integers(1, len(talk().rows)), st.integers(1, len(talk().rows)))
 def test_a_log_rewritten_from_anywhere_holds_what_it_says_now(read_to: int, keep: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

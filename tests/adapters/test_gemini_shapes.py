@@ -94,7 +94,7 @@ def read(adapter: Adapter, path: str, rows: list[Any]) -> None:
 
 @pytest.mark.parametrize("case", list(CASES))
 @given(data=st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_value_in_any_place_is_survived(case: str, data: st.DataObject) -> None:
     adapter, path, rows = CASES[case]
     rows = copy.deepcopy(rows)

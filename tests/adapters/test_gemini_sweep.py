@@ -59,7 +59,7 @@ def swept(root: Path, *logs: GeminiLog) -> Workspace:
 
 
 @given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4), code=st.integers(0, 255))
-@settings(max_examples=7, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=7, suppress_health_check=SLOW)
 def test_what_a_chat_says_comes_back_from_the_store_as_it_went_in(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], code: int
 ) -> None:
@@ -83,7 +83,7 @@ def test_what_a_chat_says_comes_back_from_the_store_as_it_went_in(
 
 
 @given(cuts=st.lists(st.integers(0, 10_000), min_size=1, max_size=3), seed=st.integers(0, 9))
-@settings(max_examples=7, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=7, suppress_health_check=SLOW)
 def test_a_chat_that_grew_by_any_bytes_is_the_chat_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], seed: int
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_chat_that_grew_by_any_bytes_is_the_chat_read_at_once(
 
 
 @given(cuts=st.lists(st.integers(1, 25), min_size=1, max_size=3))
-@settings(max_examples=5, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=5, suppress_health_check=SLOW)
 def test_a_document_rewritten_whole_is_the_document_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
 ) -> None:

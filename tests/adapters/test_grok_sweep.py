@@ -85,7 +85,7 @@ def test_a_grok_session_and_a_claude_session_are_values_of_the_same_types(tmp_pa
 
 @pytest.mark.rows("CAP-01")
 @given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4), code=st.integers(0, 255))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 def test_what_a_grok_log_says_comes_back_from_the_store_as_it_went_in(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], code: int
 ) -> None:
@@ -116,7 +116,7 @@ def test_what_a_grok_log_says_comes_back_from_the_store_as_it_went_in(
     titles=st.lists(st.text("abc", min_size=1, max_size=3), max_size=2),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 def test_a_session_that_grew_is_the_session_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], titles: list[str], seed: int
 ) -> None:

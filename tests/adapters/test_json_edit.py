@@ -54,7 +54,7 @@ def written(draw: st.DrawFn, value: Any = None) -> str:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(text=written(), value=VALUES, key=st.sampled_from(["ours", "mcpServers"]))
 def test_a_member_put_in_and_taken_out_leaves_the_text_as_it_was(
     text: str, value: Any, key: str
@@ -67,7 +67,7 @@ def test_a_member_put_in_and_taken_out_leaves_the_text_as_it_was(
     assert delete(changed, (key,), empty) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data(), value=VALUES)
 def test_an_element_put_in_and_taken_out_leaves_the_text_as_it_was(
     data: st.DataObject, value: Any
@@ -80,7 +80,7 @@ def test_an_element_put_in_and_taken_out_leaves_the_text_as_it_was(
     assert delete(changed, ("list", len(items)), empty) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_member_can_go_and_the_others_stay(data: st.DataObject) -> None:
     value = data.draw(st.dictionaries(KEYS, VALUES, min_size=1))
@@ -90,7 +90,7 @@ def test_any_member_can_go_and_the_others_stay(data: st.DataObject) -> None:
     assert value_at(left, ()) == {name: v for name, v in value.items() if name != key}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data(), fresh=VALUES)
 def test_a_value_is_replaced_in_its_place(data: st.DataObject, fresh: Any) -> None:
     value = data.draw(st.dictionaries(KEYS, VALUES, min_size=1))

@@ -106,7 +106,7 @@ def test_what_a_session_says_comes_back_from_the_store_as_it_went_in(
 
 @pytest.mark.parametrize("place", PLACES)
 @given(cuts=st.lists(st.integers(0, 26), min_size=1, max_size=2), seed=st.integers(0, 9))
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 def test_a_session_that_grew_is_the_session_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, place: str, cuts: list[int], seed: int
 ) -> None:
@@ -125,7 +125,7 @@ def test_a_session_that_grew_is_the_session_read_at_once(
 
 
 @given(gone=st.sets(st.integers(0, 7), max_size=4), seed=st.integers(0, 9))
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 def test_messages_the_client_deleted_become_history_and_nothing_is_lost(
     tmp_path_factory: pytest.TempPathFactory, gone: set[int], seed: int
 ) -> None:

@@ -53,7 +53,7 @@ def test_a_first_prompt_edited_leaves_everything_before_it(tmp_path: Path) -> No
     assert labels == ["rewound", "rewound", None]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 12)), max_size=12))
 def test_any_tree_ends_and_holds_its_last_entry(links: list[tuple[int, int]]) -> None:
     entries = [

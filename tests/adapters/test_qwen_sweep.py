@@ -46,7 +46,7 @@ SPOKEN = st.text(st.characters(exclude_characters="=:"), max_size=12)
 
 
 @given(words=st.lists(SPOKEN, min_size=1, max_size=4), code=st.integers(0, 255))
-@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=12, suppress_health_check=SLOW)
 def test_what_a_session_says_comes_back_from_the_store_as_it_went_in(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], code: int
 ) -> None:
@@ -70,7 +70,7 @@ def test_what_a_session_says_comes_back_from_the_store_as_it_went_in(
 
 
 @given(cuts=st.lists(st.integers(0, 10_000), min_size=1, max_size=4), seed=st.integers(0, 9))
-@settings(max_examples=6, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=6, suppress_health_check=SLOW)
 def test_a_log_that_grew_by_any_bytes_is_the_log_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], seed: int
 ) -> None:

@@ -36,7 +36,7 @@ def written(draw: st.DrawFn) -> str:
     return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=written())
 def test_a_table_put_in_and_taken_out_leaves_the_text_as_it_was(text: str) -> None:
     changed, joint = toml_edit.add_table(text, NAME, ENTRY)
@@ -45,7 +45,7 @@ def test_a_table_put_in_and_taken_out_leaves_the_text_as_it_was(text: str) -> No
     assert toml_edit.remove_tables(changed, NAME, joint) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=written(), more=st.sampled_from(TABLES))
 def test_what_a_client_appends_behind_ours_stays(text: str, more: str) -> None:
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -58,7 +58,7 @@ def test_what_a_client_appends_behind_ours_stays(text: str, more: str) -> None:
     assert left == whole + newline + more
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=written())
 def test_a_line_put_on_top_and_taken_away_leaves_the_text_as_it_was(text: str) -> None:
     changed = toml_edit.add_line(text, "notify", ["a", 'b "c"'])

@@ -25,7 +25,6 @@ from session_memory.testing.store_drafts import (
 
 fast = settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 HARD_TEXTS = (

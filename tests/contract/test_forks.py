@@ -80,7 +80,6 @@ splits = st.lists(
 
 @settings(
     max_examples=12,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(splits, st.randoms(use_true_random=False), st.booleans())

@@ -133,7 +133,6 @@ statements = st.lists(
 
 @settings(
     max_examples=12,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(statements, st.randoms(use_true_random=False))

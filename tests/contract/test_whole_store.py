@@ -75,9 +75,7 @@ def test_no_query_is_an_error(store: Store, query: str) -> None:
     assert isinstance(store.search(query), list)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text_can_be_searched_for(store: Store, query: str) -> None:
     if not store.info().sessions:

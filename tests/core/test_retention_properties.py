@@ -36,7 +36,7 @@ limits = st.none() | st.integers(1, 1_000)
 policies = st.builds(Retention, caps, caps, limits, caps).map(
     lambda p: msgspec.structs.replace(p, raw_soft_cap_bytes=_lower(p))
 )
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=150)
 
 
 def _lower(policy: Retention) -> int | None:

@@ -93,7 +93,7 @@ def patterns(draw: st.DrawFn) -> Pattern:
 
 @pytest.mark.rows("CUR-11")
 @given(patterns())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_pattern_is_the_same_after_its_file_and_after_a_record_of_a_database(
     pattern: Pattern,
 ) -> None:

@@ -76,7 +76,7 @@ def test_no_decision_on_thin_evidence_approves(action: str) -> None:
         max_size=12,
     )
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_nothing_is_ever_approved_on_less_than_the_floor(
     steps: list[tuple[str, str, int, bool]],
 ) -> None:

@@ -121,7 +121,7 @@ SIGNALS = st.builds(signal, st.just("failing_command"), st.sampled_from("abc"), 
 SESSIONS = st.lists(st.tuples(st.sampled_from(["claude", "codex"]), st.lists(SIGNALS, max_size=4)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SESSIONS)
 def test_order_does_not_show_and_what_recurs_is_a_part_of_all(
     drawn: list[tuple[str, list[object]]],
@@ -144,7 +144,7 @@ TOLD = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from(TOLD), max_size=5), max_size=6), st.randoms())
 def test_a_cure_counts_with_its_error_whichever_comes_first(
     drawn: list[list[Signal]], chance: Random

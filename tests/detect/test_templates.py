@@ -29,7 +29,7 @@ def test_texts_without_a_constant_word_are_not_alike() -> None:
     assert len(group(["a/b/c.py 7", "d/e/f.py 8"])) == 2
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_order_and_repetition_change_nothing(texts: list[str], chance: object) -> None:
     shuffled = [*texts, *texts[:3]]

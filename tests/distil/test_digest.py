@@ -429,7 +429,7 @@ def _events() -> st.SearchStrategy[list[SessionEvent]]:
     return st.lists(event, max_size=25)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_events())
 @pytest.mark.rows("DIG-01")
 def test_any_events_give_one_outcome_of_the_closed_set_twice_the_same(
@@ -446,7 +446,7 @@ def test_any_events_give_one_outcome_of_the_closed_set_twice_the_same(
     assert msgspec.json.decode(msgspec.json.encode(one), type=Digest) == one
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_events(), _events())
 def test_merging_adds_up_for_any_two_parts(
     first: list[SessionEvent], later: list[SessionEvent]

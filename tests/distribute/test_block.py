@@ -80,7 +80,7 @@ def test_every_byte_outside_the_markers_stays() -> None:
 
 
 @pytest.mark.rows("DIS-03", "DIS-06")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(user=user_files(), first=CONTENT, second=CONTENT)
 def test_in_again_over_and_out(user: bytes, first: list[str], second: list[str]) -> None:
     once = put_block(user, first)
@@ -98,7 +98,7 @@ ADDED = st.text(st.sampled_from("aé #-*\t|>"), max_size=8).map(lambda text: f"{
 
 
 @pytest.mark.rows("DIS-03", "DIS-06")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(user=user_files(), content=CONTENT, above=ADDED, below=ADDED)
 def test_what_is_written_outside_meanwhile_stays(
     user: bytes, content: list[str], above: bytes, below: bytes
@@ -175,7 +175,7 @@ OTHER = put_block(b"", LINES).replace(f"by={SEAL.name}".encode(), b"by=0a0b0c0d"
 
 
 @pytest.mark.rows("DIS-08")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(user=user_files(), content=CONTENT)
 def test_a_block_of_another_store_stays_to_the_byte(user: bytes, content: list[str]) -> None:
     shared = block.put_block(user, None, LINES, Seal(b"theirs"))

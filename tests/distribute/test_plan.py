@@ -238,7 +238,7 @@ def test_undo_of_one_pattern_leaves_the_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.rows("DIS-06")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     user=st.one_of(st.none(), st.binary(max_size=40).map(lambda data: data.replace(b"\0", b"."))),
     texts=st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=4),

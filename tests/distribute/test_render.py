@@ -42,7 +42,7 @@ HOSTILE = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=HOSTILE)
 def test_no_text_can_end_what_it_stands_in(text: str) -> None:
     for one in lessons([approved("p1", text)], str):

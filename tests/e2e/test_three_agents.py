@@ -213,7 +213,7 @@ STEPS = st.lists(st.tuples(WORDS, WORDS, st.integers(0, 255)), min_size=1, max_s
 @pytest.mark.rows("CAP-01")
 @pytest.mark.parametrize("flavor", FLAVORS)
 @given(steps=STEPS)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 def test_what_a_log_says_comes_back_from_the_store_as_it_went_in(
     tmp_path_factory: pytest.TempPathFactory, flavor: str, steps: list[Step]
 ) -> None:

@@ -50,7 +50,7 @@ def write_family(space: Workspace, shapes: list[tuple[str, list[tuple[str, str]]
 
 
 # An example is a dozen commands on real stores: few of them, and a failing one is small already.
-@settings(max_examples=4, deadline=None, phases=[Phase.generate])
+@settings(max_examples=4, phases=[Phase.generate])
 @given(shapes=SHAPES, own=st.booleans(), data=st.data())
 def test_sessions_moved_one_by_one_in_any_order_make_the_same_store(
     shapes: list[tuple[str, list[tuple[str, str]]]], own: bool, data: st.DataObject

@@ -100,7 +100,7 @@ values = st.recursive(
 names = st.sampled_from(["session_id", "sessionId", "cwd", "type", "properties", "timestamp"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(names | st.text(), values), st.integers(0, 200))
 def test_a_cut_payload_gives_a_part_of_the_whole(payload: dict[str, object], cut: int) -> None:
     text = json.dumps(payload, allow_nan=False) if _finite(payload) else "{}"
@@ -112,7 +112,7 @@ def test_a_cut_payload_gives_a_part_of_the_whole(payload: dict[str, object], cut
     assert record is None or json.loads(entry._dump(record)) == record  # pyright: ignore
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.binary(max_size=300))
 def test_no_bytes_make_the_reader_fail(data: bytes) -> None:
     found, _ = entry.read_object(data)

@@ -148,7 +148,7 @@ made = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(made, max_size=12))
 def test_every_record_is_served_once_in_any_order_and_within_an_hour(
     records: list[SpoolRecord],

@@ -75,7 +75,7 @@ def test_an_edit_in_between_comes_out_as_if_we_had_never_been_there(edit: str) -
     assert through(CLAUDE_SETTINGS, change) == change(CLAUDE_SETTINGS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     names=st.lists(
         st.sampled_from(sorted(set(EDITS) - {"a comment on top"})), max_size=3, unique=True

@@ -64,7 +64,7 @@ def test_front_matter_is_read_as_editors_write_it() -> None:
     assert "rating: 5" in render(found), "what a person added stays"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(WORDS, st.lists(WORDS, max_size=4), WORDS)
 def test_any_words_survive_the_file(title: str, aliases: list[str], line: str) -> None:
     made = article("concepts/x", f"# h\n\nx{line}x", title=title, aliases=tuple(aliases))

@@ -113,7 +113,7 @@ def test_the_journals_root_holds_nothing_but_what_people_read(bench: Bench) -> N
     assert {p.stat().st_mode & 0o777 for p in bench.data.rglob("*") if p.is_dir()} == {0o700}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
 def test_any_session_and_any_text_come_back_as_one_entry_each(said: list[tuple[str, str]]) -> None:
     text = daily.header("2026-03-02")

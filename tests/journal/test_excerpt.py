@@ -54,7 +54,7 @@ def test_of_one_turn_that_is_too_long_the_end_is_kept_under_its_label() -> None:
     assert context.startswith("**User:** [...] a") and context.endswith("the end\n")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.booleans(), st.text(max_size=20), st.integers(0, 20_000)), max_size=40)
 )

@@ -30,7 +30,7 @@ NAMES = [tool.name for tool in TOOLS]
 ARGUMENTS = ["project_key", "session_id", "limit", "query", "hint", "mentioned_files", "budget"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=300))
 @example(b"[" * 100_000)
 @example(b'{"a":' * 50_000)
@@ -41,7 +41,7 @@ def test_any_bytes_are_a_message_or_a_reason(line: bytes) -> None:
     assert isinstance(jsonrpc.read_line(line), Request | Notification | InvalidLine | Ignored)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "params", "result"]), Values))
 @example({"jsonrpc": "2.0", "id": True, "method": "ping"})
 @example({"jsonrpc": "2.0", "id": None, "method": "ping"})
@@ -55,7 +55,7 @@ def test_only_a_whole_request_is_taken_for_one(message: Json) -> None:
         assert isinstance(found.params, dict)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(Values)
 def test_what_is_written_is_one_ascii_line_that_reads_back(value: object) -> None:
     line = jsonrpc.to_line({"value": value})
@@ -64,7 +64,7 @@ def test_what_is_written_is_one_ascii_line_that_reads_back(value: object) -> Non
     assert json.loads(line) == {"value": value}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.binary(max_size=30).map(lambda raw: raw.replace(b"\n", b"")), max_size=8),
        st.integers(1, 7))  # fmt: skip
 def test_lines_are_whole_however_they_arrive(said: list[bytes], step: int) -> None:
@@ -83,9 +83,7 @@ def test_a_line_without_end_is_given_up_in_time() -> None:
     assert len(found[0]) < jsonrpc.MAX_LINE + 2 * len(chunk)
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(NAMES),
     st.dictionaries(st.sampled_from(ARGUMENTS) | st.text(max_size=8), Values, max_size=4),
@@ -101,9 +99,7 @@ def test_any_arguments_get_one_result(
     assert json.loads(jsonrpc.to_line(found)) == json.loads(json.dumps(found))
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["ping", "tools/list", "cancel", "junk", "notice"]), max_size=12))
 def test_each_request_is_answered_once_in_order(server: LocalServer, said: list[str]) -> None:
     stream: list[bytes] = []

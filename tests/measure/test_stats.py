@@ -31,7 +31,7 @@ def shares(draw: st.DrawFn, largest: int = 400) -> Share:
 LEVELS = st.sampled_from([0.8, 0.95, 0.99, 0.9997])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(shares(), LEVELS)
 def test_shares_have_the_exact_and_the_score_interval(share: Share, level: float) -> None:
     result = oracle.binomtest(share.k, share.n)
@@ -42,14 +42,14 @@ def test_shares_have_the_exact_and_the_score_interval(share: Share, level: float
         assert 0 <= mine.low <= mine.estimate <= mine.high <= 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(shares(120), shares(120))
 def test_fisher_is_the_exact_test(one: Share, other: Share) -> None:
     table = [[one.k, one.n - one.k], [other.k, other.n - other.k]]
     assert fisher(one, other) == pytest.approx(oracle.fisher_exact(table).pvalue, abs=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(0, 12).map(float), min_size=2, max_size=40),
     st.lists(st.integers(0, 12).map(float), min_size=2, max_size=40),

@@ -54,7 +54,7 @@ def test_what_is_new_begins_what_is_gone_ends_and_the_rest_goes_on(tmp_path: Pat
 NAMES = st.tuples(st.sampled_from("ab"), st.integers(1, 2), st.sampled_from("xy"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.frozensets(NAMES), max_size=8))
 def test_the_history_always_tells_what_stands_now(
     runs: list[frozenset[tuple[str, int, str]]],

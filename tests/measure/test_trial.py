@@ -36,7 +36,7 @@ def by_rule(*_: str) -> Recorded:
     return recorded
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=40), st.text("0123456789abcdef", min_size=1, max_size=12))
 def test_the_hook_and_the_analysis_assign_alike(name: str, pattern: str) -> None:
     name = name.encode("utf-8", "replace").decode()

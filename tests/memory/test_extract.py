@@ -375,7 +375,9 @@ def test_what_is_written_and_asked_holds_no_secret(bench: Bench) -> None:
     log.prompt(f"use token {secret} to push")
     log.run("git push", "ok")
     bench.space.write(log)
-    leaking = answer(summary=f"push with {secret}").replace("Fixed the parser", f"Used {secret}")
+    leaking = answer(summary=f"push with {secret}").replace(
+        "Fixed the parser", f"Used token {secret} to push"
+    )
     model = ScriptedModel([leaking])
     bench.swept().extract(model)
     assert secret not in model.requests[0].user and "[REDACTED_SECRET]" in model.requests[0].user

@@ -43,7 +43,7 @@ def same(text: str) -> str:
     return text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_any_traces_give_a_page_that_may_be_kept(texts: list[str]) -> None:
     traces = [Trace(n, f"thread-{n}", "/w", text, "s", n) for n, text in enumerate(texts)]
@@ -74,7 +74,7 @@ def test_a_trace_that_says_too_much_is_bounded() -> None:
     assert len(page.encode()) < MAX_MEMORY_BYTES
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_marking_is_idempotent_and_only_adds(text: str) -> None:
     class Nothing(UnknownTree):
@@ -89,7 +89,7 @@ def test_marking_is_idempotent_and_only_adds(text: str) -> None:
     assert once.replace(" (gone?)", "") == text.replace(" (gone?)", "")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=200))
 def test_the_users_part_survives_every_rewriting(mine: bytes) -> None:
     text = mine.decode("utf-8", "surrogateescape")

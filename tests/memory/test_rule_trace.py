@@ -184,7 +184,7 @@ observations = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(runs, max_size=8), st.lists(errors, max_size=4), st.lists(observations, max_size=8))
 def test_whatever_a_session_held_its_trace_is_structured_and_every_line_cites(
     ran: list[CommandRun], seen: list[ErrorSeen], noted: list[Observation]

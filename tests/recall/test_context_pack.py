@@ -265,7 +265,7 @@ words = st.lists(
 
 
 @pytest.mark.rows("PCK-15")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     said=words,
     max_chars=st.integers(400, 6000),

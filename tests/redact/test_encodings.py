@@ -52,14 +52,14 @@ ESCAPES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(ESCAPES, max_size=25).map("".join))
 def test_any_mixture_of_escapes_settles(text: str) -> None:
     once = REDACTOR.redact_text(text)
     assert REDACTOR.redact_text(once) == once
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(ESCAPES, max_size=20).map("".join).map(str.encode))
 def test_places_in_a_decoded_text_lead_back_to_the_same_characters(text: bytes) -> None:
     for rule in ENCODINGS:

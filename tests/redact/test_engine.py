@@ -198,7 +198,7 @@ FRAGMENTS = st.sampled_from(
 
 
 @pytest.mark.rows("EXT-34")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.lists(FRAGMENTS, max_size=12).map("".join))
 def test_redaction_is_idempotent_on_text(text: str) -> None:
     once = REDACTOR.redact_text(text)
@@ -207,7 +207,7 @@ def test_redaction_is_idempotent_on_text(text: str) -> None:
     assert render(REDACTOR.redact_text(shown_once)) == shown_once
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.binary(max_size=200), FRAGMENTS)
 def test_any_bytes_are_taken_and_redaction_is_idempotent_on_them(noise: bytes, part: str) -> None:
     data = noise + part.encode("utf-8", "surrogatepass") + noise

@@ -98,7 +98,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.rows("EXT-34")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(VALUES, st.booleans())
 def test_documents_stay_json_keep_their_shape_and_settle_at_once(
     value: object, ascii_: bool
@@ -122,7 +122,7 @@ def shape(value: object) -> object:
             return value
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.binary(max_size=80),
     st.sampled_from([b'"password":"hunter2hunter2"', b"token=abcdefgh", b"{"]),

@@ -46,7 +46,7 @@ def test_a_keyword_that_counts_only_as_written_does_not_count_otherwise() -> Non
     assert Keywords((rule,)).rules(b"the abc1") == (set(), False)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=200, database=None)
 @given(st.sets(st.text("ab", min_size=1, max_size=5)), st.text("ab", max_size=8))
 def test_the_shortest_keywords_see_what_all_of_them_see(words: set[str], text: str) -> None:
     kept = shortest(words)

@@ -32,7 +32,7 @@ def test_hits_are_places_in_the_text_as_it_was() -> None:
     assert REDACTOR.find(b"nothing here") == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 def test_what_lies_between_hits_is_what_redaction_leaves(data: bytes) -> None:
     redacted = render(REDACTOR.redact(data).decode()).encode()
@@ -75,7 +75,7 @@ def test_parts_without_a_secret_stay_as_they_are() -> None:
     assert REDACTOR.redact_joined([]) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS, st.lists(st.integers(0, 300), max_size=5))
 def test_parts_together_are_the_redacted_whole(data: bytes, cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]

@@ -44,7 +44,7 @@ def test_every_rule_has_samples_of_both_kinds_and_an_id_of_its_own() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_no_match_can_slip_past_the_keywords(rule: Rule) -> None:
-    @settings(max_examples=30, deadline=None, database=None)
+    @settings(max_examples=30, database=None)
     @given(st.from_regex(re.compile(rule.pattern), fullmatch=True))
     def check(match: bytes) -> None:
         text = match if rule.exact else match.lower()
@@ -60,7 +60,7 @@ PREFILTERED = [rule for rule in RULES if rule.prefilter]
 def test_no_match_can_slip_past_the_prefilter_of_a_rule(rule: Rule) -> None:
     prefilter = compile_pattern(rule.prefilter)
 
-    @settings(max_examples=100, deadline=None, database=None)
+    @settings(max_examples=100, database=None)
     @given(st.from_regex(re.compile(rule.pattern)))
     def check(text: bytes) -> None:
         # Python's idea of a word or a space is wider than RE2's: only what RE2 matches counts.
@@ -71,7 +71,7 @@ def test_no_match_can_slip_past_the_prefilter_of_a_rule(rule: Rule) -> None:
     assert all(next(prefilter.finditer(sample.encode()), None) for sample in rule.must_match)
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=300, database=None)
 @given(st.from_regex(re.compile(rb"(?i)(?:" + STRONG + rb")"), fullmatch=True))
 def test_every_strong_name_ends_as_the_first_pass_expects(name: bytes) -> None:
     assert re.search(rb"(?i)" + STRONG_ENDS + rb"\Z", name)

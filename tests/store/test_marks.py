@@ -23,7 +23,7 @@ from session_memory.testing.workspace import Workspace
 
 WORD = "zebrawood"
 
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+unhurried = settings(suppress_health_check=[HealthCheck.too_slow])
 """A machine that is busy with other work makes its examples slowly."""
 
 numbers = st.frozensets(st.integers(-(2**63), 2**63 - 1), max_size=5)

@@ -22,9 +22,7 @@ from session_memory.store.segments import (
     unpack,
 )
 
-fast = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+fast = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BLOCK = 64
 
 
