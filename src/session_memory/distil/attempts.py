@@ -22,7 +22,7 @@ _MAX_OPEN = 2000  # calls whose result never came
 _STILL_RUNNING = re.compile(r"Process running with session ID (\d+)")
 _POLLED = re.compile(r'"session_id":\s*"?(\d+)')
 _PREFACE = re.compile(
-    r"\A(?:(?:Chunk ID|Wall time|Process exited|Original token)[^\n]*\n)*Output:\n?"
+    r"(?:(?:Chunk ID|Wall time|Process exited|Original token)[^\n]*\n)*Output:\n?"
 )
 # A shell that could not begin a part of a pipe says so; the exit code is of the last part.
 _SHELL_ERROR = re.compile(
@@ -101,7 +101,8 @@ class AttemptLog:
         if attempt is None:
             return
         text = event.text or ""
-        whole = attempt.output + _PREFACE.sub("", text, count=1)
+        preface = _PREFACE.match(text)
+        whole = attempt.output + (text[preface.end() :] if preface else text)
         attempt.output = whole[-_OUTPUT_CHARS:]
         if len(whole) > _OUTPUT_CHARS:
             attempt.head = attempt.head or whole[:_HEAD_CHARS]
@@ -135,5 +136,6 @@ def _has_failed(command: str | None, event: SessionEvent, text: str) -> bool:
     end = max(0, len(text) - _OUTPUT_CHARS)
     if failed or _SHELL_ERROR.search(text, end) is not None:
         return True
-    hidden = check is None and any(step.hides_exit for step in steps(command))
-    return hidden and _SAYS_ERROR.search(text, end) is not None and not reads_only(command)
+    if check is not None or _SAYS_ERROR.search(text, end) is None:
+        return False
+    return any(step.hides_exit for step in steps(command)) and not reads_only(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from session_memory.core.text.masks import window, without_colour
 from session_memory.distil.checks import Check
@@ -37,6 +38,7 @@ _STILL_RUNNING = re.compile(
 )
 
 
+@lru_cache(maxsize=2)  # calls and their counts ask about the same output
 def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
     """Whether a verification passed; None where the log does not tell (background, cut output)."""
     if _STILL_RUNNING.search(text, 0, 400):

@@ -13,7 +13,13 @@ from functools import lru_cache
 import msgspec
 
 from session_memory.core.text.masks import excerpt
-from session_memory.distil.sentences import plain, sentences_of, without_bullet, without_cheers
+from session_memory.distil.sentences import (
+    plain,
+    sentences_of,
+    without_bullet,
+    without_cheers,
+    without_start,
+)
 from session_memory.distil.substance import names_code, own_words
 
 _READ_CHARS = 6000
@@ -41,15 +47,21 @@ _LEADS_UP = re.compile(
     r"|(?:(?:now )?let me|i'?ll|i will) .{0,80}$"
     r"|(?:here(?:'s| is| are)|below is|this is) [^.]{0,90}:$"
     r"|(?:a )?(?:\w+ )?(?:summary|overview|recap|changes|fixes)\b[^.]{0,60}:$"
-    r"|`[^`]+`\.?$|(?:commit(?:ted)?|pushed) .*$|.*\bexisting\b.{0,40}\bwarnings?\.$"
+    r"|`[^`]+`\.?$|(?:commit(?:ted)?|pushed) .*$"
     r"|i (?:also )?(?:started|restarted|opened|ran) .*$"
     r"|(?:verified|verification|validated|build|`[^`]+` (?:passes|is clean|succeeds))\b.*$"
     r"|(?:local |dev |the )*(?:app|server|site) is running\b.*$"
-    r"|.{0,60}\b(?:is|are) (?:closed|ready (?:for|to) \w+|untouched|pushed)[.!]?$"
     r"|(?:yep|yes|ok|updated and pushed|committed)\b[^`]{0,50}[.!]$"
     r"|(?:you can|to (?:try|test|use)|try it)\b.*$",
     re.I | re.S,
 )
+# What tells by its end that it leads up to something.
+_ENDS_AS_STATE = re.compile(
+    r".{0,60}\b(?:is|are) (?:closed|ready (?:for|to) \w+|untouched|pushed)[.!]?$"
+    r"|.*\bexisting\b.{0,40}\bwarnings?\.$",
+    re.I | re.S,
+)
+_STATES = ("closed", "ready", "untouched", "pushed", "existing")
 # Under such headings stands what was wrong, how it was tested or how it is used.
 _ASIDE = re.compile(
     r"(?:\W|\d)*(?:the )?(?:issues?|problems?|bugs?|findings|before|previously|tests?|testing"
@@ -65,7 +77,8 @@ _KEY = (
 _BINDING = re.compile(rf"(?:`{_KEY}(?:/{_KEY})?`(?:, ?| / ?| or )?)+ *(?:[-–—=:]|\()", re.I)
 _COUNTS = re.compile(r"[A-Z][\w ]{2,30}: \d[\d.,%]*(?:$|\s)|\d+(?:\.\d+)?(?:ms|%| ms)\b.*=")
 _GOES_ON = re.compile(r"(?:,|\b(?:or|and|OR|AND))$")
-_SUMMARY = re.compile(r"^(?:summary|overview|changes)\s*[:–—-]\s*", re.I)
+_GOES_ON_CHARS = 4
+_SUMMARY = re.compile(r"(?:summary|overview|changes)\s*[:–—-]\s*", re.I)
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -84,7 +97,7 @@ def conclusion(answer: str, request: str, limit: int) -> str:
     room = limit
     for at in ranked:
         length = len(parts[at].text) + 2
-        if length > room and not (room >= _ROOM and about & _stems(parts[at].text)):
+        if length > room and not (room >= _ROOM and _shared(parts[at].text, about)):
             continue
         taken.append(at)
         room -= length
@@ -111,8 +124,14 @@ def shares_a_word(answer: str, request: str) -> bool:
 
 def _worth(parts: list[_Part], at: int, about: frozenset[str]) -> int:
     part = parts[at]
-    shared = min(_MOST_SHARED, len(about & _stems(part.text)))
+    shared = min(_MOST_SHARED, _shared(part.text, about))
     return shared + names_code(part.text) + (_FIRST if at == 0 and not part.is_item else 0)
+
+
+def _shared(text: str, about: frozenset[str]) -> int:
+    """How many words of the request a part takes up."""
+    lowered = text.lower()  # most parts have none, and taking their words apart costs more
+    return len(about & _stems(text)) if any(stem in lowered for stem in about) else 0
 
 
 @lru_cache(maxsize=256)  # each part is weighed and then taken
@@ -137,7 +156,7 @@ def _parts(text: str) -> Iterator[_Part]:
             continue
         heading = _HEADING.match(line)
         if heading is not None:
-            title = _SUMMARY.sub("", heading["marked"] or heading["bold"]).strip("* ")
+            title = without_start(_SUMMARY, heading["marked"] or heading["bold"]).strip("* ")
             lead, aside = "", _ASIDE.match(title) is not None
             if heading["marked"] and not aside and _is_telling(title):
                 yield _Part(title.rstrip(".:") + ".")
@@ -146,10 +165,10 @@ def _parts(text: str) -> Iterator[_Part]:
         is_item = words != line
         aside &= is_item  # prose below the list is about the whole again
         for sentence in sentences_of(without_cheers(plain(words))):
-            said = _SUMMARY.sub("", sentence)
+            said = without_start(_SUMMARY, sentence)
             if aside or not said or _says_nothing(said):
                 continue
-            if _GOES_ON.search(said):
+            if _GOES_ON.search(said, max(0, len(said) - _GOES_ON_CHARS)):
                 lead = f"{lead} {said}".strip()
                 continue
             if said.endswith(":"):
@@ -162,6 +181,8 @@ def _parts(text: str) -> Iterator[_Part]:
 
 def _says_nothing(said: str) -> bool:
     if said.endswith(("?", "—", "–")) or _LEADS_UP.match(said) or _COUNTS.match(said):
+        return True
+    if any(map(said.lower().__contains__, _STATES)) and _ENDS_AS_STATE.match(said):
         return True
     return _BINDING.match(said) is not None and not names_code(_BINDING.sub("", said))
 

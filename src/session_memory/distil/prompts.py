@@ -202,6 +202,7 @@ def is_request(text: str) -> bool:
 _UNFINISHED = re.compile(
     r"(?::|\b(?:this|these|the|a|an|and|or|to|with|from|of|into|for|like))$", re.I
 )
+_UNFINISHED_CHARS = 6
 
 
 def objective_of(text: str, limit: int = 300) -> str:
@@ -209,7 +210,7 @@ def objective_of(text: str, limit: int = 300) -> str:
     taken = ""
     for paragraph in text[: limit * 8].split("\n\n"):
         taken = f"{taken} {paragraph.strip()}".strip()
-        if len(taken) >= 40 and not _UNFINISHED.search(taken):
+        if len(taken) >= 40 and not _UNFINISHED.search(taken, len(taken) - _UNFINISHED_CHARS):
             break
     return excerpt(taken, limit)
 

@@ -85,8 +85,11 @@ class RuleLog:
         self._refused = (
             self._refused or label == "denied" or "interrupt" in label or "abort" in label
         )
-        words = _TAG.sub("[REDACTED_SECRET]", user_words(event))
-        if not words or len(self._heard) >= _MAX_PROMPTS or hash(words) in self._heard:
+        words = user_words(event)
+        if not words:
+            return ()
+        words = _TAG.sub("[REDACTED_SECRET]", words)
+        if len(self._heard) >= _MAX_PROMPTS or hash(words) in self._heard:
             return ()
         self._heard.add(hash(words))
         known = len(self._found)

@@ -12,12 +12,14 @@ _BULLET = re.compile(r"(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_PROSE = re.compile(r"\||#{1,6}[ \t]|[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
 # A full stop inside "e.g. this" or "v1.2" ends nothing; one behind a bracket or quote does.
 _SENTENCE_END = re.compile(
-    r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)(?<!cf)[.!?…][)\]\"'`*_]*(?=\s|$)|[。！？]"
+    # The mark comes first, so that every other character is passed over at once.
+    r"[.!?…。！？](?:(?<=[。！？])"
+    r"|(?<!e\.g.)(?<!i\.e.)(?<!etc.)(?<!vs.)(?<!cf.)[)\]\"'`*_]*(?=\s|$))"
 )
 _ENOUGH = 140
-_CHEER = re.compile(r"^[✅☑✔🎉✨🚀️⚡🔧📝]+ *")
+_CHEER = re.compile(r"[✅☑✔🎉✨🚀️⚡🔧📝]+ *")
 _CHEER_FIRST = re.compile(
-    r"^(?:[✅☑✔🎉✨🚀️⚡🔧📝]+ *|(?:perfect|great|excellent|awesome|success|wonderful)[!.] *)+", re.I
+    r"(?:[✅☑✔🎉✨🚀️⚡🔧📝]+ *|(?:perfect|great|excellent|awesome|success|wonderful)[!.] *)+", re.I
 )
 
 
@@ -77,7 +79,13 @@ def without_bullet(line: str) -> str:
 
 def without_cheers(line: str) -> str:
     """A line without the cries of joy that it begins with."""
-    return _CHEER_FIRST.sub("", line)
+    return without_start(_CHEER_FIRST, line)
+
+
+def without_start(pattern: re.Pattern[str], text: str) -> str:
+    """A text without what the pattern matches at its start."""
+    match = pattern.match(text)
+    return text[match.end() :] if match else text
 
 
 def opening(text: str, limit: int) -> str:
@@ -85,7 +93,7 @@ def opening(text: str, limit: int) -> str:
     taken: list[str] = []
     length = 0
     for line in prose_lines(text[: limit * 6]):
-        said = _CHEER.sub("", line) if taken else without_cheers(line)
+        said = without_start(_CHEER, line) if taken else without_cheers(line)
         if not said:
             continue
         taken.append(said)

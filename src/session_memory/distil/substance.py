@@ -53,6 +53,7 @@ _VERBS = words(
     " spawn split stop store strip support switch sync tag test throttle track translate trim"
     " tune turn unify update upgrade use validate verify wire wrap write"
 )
+_COMMON = _SMALL | _ANYWHERE
 _TOKEN = re.compile(r"[^\W_](?:[\w'./:#@+-]*\w)?")
 _NAME = re.compile(r"\w[./#:@-]\w|\d")
 _IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]")
@@ -87,13 +88,17 @@ def typed(text: str) -> str:
 
 def telling_words(text: str) -> list[str]:
     """The words of a text that carry meaning, as they are written."""
-    found = _TOKEN.findall(text.replace("’", "'"))
-    return [word for word in found if len(word) > 1 and word.lower() not in _SMALL]
+    return _words_but(_SMALL, text)
 
 
 def own_words(text: str) -> list[str]:
     """Its meaningful words without those that could occur in any session."""
-    return [word for word in telling_words(text) if word.lower() not in _ANYWHERE]
+    return _words_but(_COMMON, text)
+
+
+def _words_but(left_out: frozenset[str], text: str) -> list[str]:
+    found = _TOKEN.findall(text.replace("’", "'"))
+    return [word for word in found if len(word) > 1 and word.lower() not in left_out]
 
 
 def is_unspaced(text: str) -> bool:
@@ -145,7 +150,8 @@ def asks_for_work(text: str) -> bool:
     return False
 
 
-_CODE = re.compile(r"`[^`\n]+`|\w-\w+-\w|\w_\w|[a-z][A-Z]|\w/\w|\w\.\w{2,4}\b|#\d|https?://|--\w")
+# What begins with a letter stands together: one question at most places of a text, not five.
+_CODE = re.compile(r"\w(?:[_/]\w|\.\w{2,4}\b|-\w+-\w|(?<=[a-z])[A-Z])|`[^`\n]+`|--\w|#\d|https?://")
 _QUOTED = re.compile(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$|`[^`\n]{15,}[.!?…]`", re.M)
 _WORDING = re.compile(
     r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline"

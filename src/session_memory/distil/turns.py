@@ -146,7 +146,8 @@ class Turn:
         """The agent used a tool."""
         self.calls += 1
         self._calls_since += 1
-        self.shipped |= event.command is not None and _SHIPS.search(event.command) is not None
+        if event.command is not None and not self.shipped:
+            self.shipped = _SHIPS.search(event.command) is not None
         if event.tool_class == "edit":
             self.edits += 1
             for path in event.files[:_MAX_FILES]:

@@ -67,13 +67,12 @@ class Work(msgspec.Struct, frozen=True):
 
 def work_of(attempts: Sequence[Attempt], cwd: str) -> Work:
     """Everything the calls of a session did, in one pass."""
-    edits = [a.pos for a in attempts if is_project_edit(a, cwd)]
-    code = [a.pos for a in attempts if is_project_edit(a, cwd) and not _is_note(a)]
-    first_edit = min(edits, default=-1)
+    edits = [a for a in attempts if is_project_edit(a, cwd)]
+    first_edit = min((a.pos for a in edits), default=-1)
     return Work(
         first_edit=first_edit,
-        last_edit=max(edits, default=-1),
-        last_code_edit=max(code, default=-1),
+        last_edit=max((a.pos for a in edits), default=-1),
+        last_code_edit=max((a.pos for a in edits if not _is_note(a)), default=-1),
         last_act=max((a.pos for a in attempts if _acts(a)), default=-1),
         last_shipped=max((a.pos for a in attempts if ships(a)), default=-1),
         last_call=attempts[-1].pos if attempts else -1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 TEMPLATE_CHARS = 200
 _LINE_CHARS = 400
@@ -121,6 +122,11 @@ def error_line(text: str) -> str:
 
 def error_lines(text: str, limit: int) -> list[str]:
     """Lines of an output that say what went wrong, the most telling first."""
+    return list(_telling_lines(text)[:limit])
+
+
+@lru_cache(maxsize=2)  # calls, cures and the counts of errors ask about the same output
+def _telling_lines(text: str) -> tuple[str, ...]:
     seen = window(text)
     lines = _candidate_lines(seen)
     picked: list[str] = []
@@ -137,7 +143,7 @@ def error_lines(text: str, limit: int) -> list[str]:
     # A long output without a telling line is what the program found, not what went wrong.
     if not picked and len(lines) <= _SHORT_LINES:
         picked = lines[:1]
-    return list(dict.fromkeys(picked))[:limit]
+    return tuple(dict.fromkeys(picked))
 
 
 def _has_one(line: str, words: list[str]) -> bool:
