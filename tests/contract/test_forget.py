@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from session_memory.core.facts import Fact
+from session_memory.core.rescan import RescanMark
 from session_memory.core.schema import SessionEvent
 from session_memory.store.port import SessionQuery, Store
 from session_memory.testing.store_drafts import (
@@ -117,3 +118,11 @@ def test_marks_of_a_store_take_effect_once_they_are_applied(store: Store) -> Non
     assert store.apply_marks().sessions == ()
     assert store.forgotten_elsewhere() == ()
     assert number("another") not in forgotten.events
+
+
+def test_a_rescan_is_noted(store: Store) -> None:
+    assert (store.last_session(), store.rescan_mark()) == (0, None)
+    (shop,) = capture(store, SHOP)
+    mark = RescanMark(rules="a", done=0, last=store.last_session())
+    store.mark_rescan(mark)
+    assert (store.rescan_mark(), mark.last) == (mark, shop)

@@ -8,11 +8,14 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.forget import forget_context, report_lines
 from session_memory.cli.output import count_progress, emit_json
 from session_memory.cli.store import alone, changing
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
 from session_memory.forget import rescan as scanning
 from session_memory.forget.features import holding, rewrite_texts, searched
-from session_memory.forget.report import ForgetContext, without_secrets
+from session_memory.forget.report import ForgetContext, ForgetReport, without_secrets
+from session_memory.ingest.rules_version import rules_version
 from session_memory.redact import Redactor, make_redactor
+
+SECONDS_AFTER_SWEEP = 2.0
 
 
 @click.group(name="secrets")
@@ -52,26 +55,55 @@ def scan(app: App) -> int:
 
 
 @command.command()
+@click.option("--all", "start_over", is_flag=True, help="Also what the rules of today looked at.")
 @json_option
 @pass_app
-def rescan(app: App) -> None:
-    """Redact everything in and next to the store again, as a sweep would today.
+def rescan(app: App, start_over: bool) -> None:
+    """Redact what is in and next to the store again, as a sweep would today.
+
+    After an update that changed the rules every sweep does a part of this by itself, for two
+    seconds at most; `status` shows how far it has come. This command does the rest at once. Killed,
+    it goes on where it was.
 
     \b
     Examples:
       session-memory store secrets rescan
+      session-memory store secrets rescan --all    look at every session again
     """
+    rules = rules_version(app.config.redact)
+    part = scanning.RescanPart(rules, start_over=start_over)
+    report = _rescan(app, part)
+    _tell(app, report, "redacted")
+
+
+def catch_up(app: App) -> None:
+    """After a sweep: redact some of the sessions again that older rules redacted."""
+    part = scanning.RescanPart(rules_version(app.config.redact), seconds=SECONDS_AFTER_SWEEP)
+    try:
+        report = _rescan(app, part)
+    except StoreLocked:
+        return  # whoever works on the store sweeps next
+    if report.found:
+        app.note(
+            f"newer rules redacted {report.events:,} events in {report.sessions:,} stored sessions"
+        )
+
+
+def _rescan(app: App, part: scanning.RescanPart) -> scanning.RescanReport:
     with (
         changing(app, "a sweep") as store,
         count_progress("sessions", shown=app.shows_progress) as bar,
     ):
         redactor, context = _redactor(app, store.tag_key), forget_context(app, store)
-        report = scanning.rescan(store, redactor, bar)
-        _add_features(report, context, redactor)
-        changed = rewrite_texts(context, without_secrets(redactor))
+        report = scanning.rescan(store, redactor, bar, part)
+        changed = ForgetReport()
+        if not report.remaining:
+            _add_features(report, context, redactor)
+            changed = rewrite_texts(context, without_secrets(redactor))
+            scanning.finish(store, part.rules)
     for line in report_lines(changed):
         app.warn(line)
-    _tell(app, report, "redacted")
+    return report
 
 
 def _add_features(
@@ -98,6 +130,11 @@ def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
         click.echo(f"digests, facts or observations of {report.fields} sessions {what}")
     if report.features:
         click.echo(f"texts in {', '.join(report.features)} {what}")
+    if report.names:
+        click.echo(
+            f"paths or ids of {', '.join(report.names)} hold something and stay as they are:"
+        )
+        click.echo("  rename the directory and `session-memory forget` what was stored of it")
     if not report.found:
         click.echo(f"looked at: {', '.join(report.looked_at)}")
     for rule, count in sorted(report.redactions.items()):

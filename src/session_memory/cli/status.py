@@ -27,10 +27,12 @@ from session_memory.cli.store import reading
 from session_memory.cli.wiring import clients, context, wirings
 from session_memory.clock import iso
 from session_memory.core.jobs import Job, state_of
+from session_memory.core.rescan import RescanState
 from session_memory.core.retention import StoreUsage
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.ingest.no_record import unread_logs
+from session_memory.ingest.rules_version import rescan_state, rules_version
 from session_memory.install.plan import WiringState
 from session_memory.paths import no_directory
 from session_memory.settings import Retention
@@ -71,6 +73,8 @@ class Status(msgspec.Struct, frozen=True):
     unread_logs: tuple[str, ...]
     """Files that are named like logs and of which nothing could be read."""
     old_digests: OldDigests
+    rescan: RescanState
+    """How many sessions of older redaction rules were redacted again."""
     damage: str | None
     """What is wrong with the database; None while nothing is known to be."""
     errors: tuple[str, ...]
@@ -116,6 +120,7 @@ def _read_status(app: App) -> Status:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
         spend = status_line(app.config.model, store.spend, now)
         missing, old_digests = missing_parts(store), store.old_digests()
+        rescan = rescan_state(store, rules_version(app.config.redact))
         unread = unread_logs(store)
     errors = (*_place_errors(app.paths.state), *_job_errors(jobs), *_sweep_errors(last))
     states = Counter(state_of(job, now) for job in jobs)
@@ -137,6 +142,7 @@ def _read_status(app: App) -> Status:
         missing_parts=tuple(missing),
         unread_logs=tuple(unread),
         old_digests=old_digests,
+        rescan=rescan,
         damage=damage.message if (damage := known_damage(str(app.paths.data))) else None,
     )
 
@@ -191,6 +197,8 @@ def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
         yield "evicted", _evicted_text(info.evicted)
     if old := old_digests_text(status.old_digests):
         yield "old digests", old
+    if not status.rescan.finished and status.rescan.sessions:
+        yield "redaction", _rescan_text(status.rescan)
     if info.lost_sessions:
         lost = f"raw text of {info.lost_sessions} sessions, before it was distilled"
         yield "lost", f"{lost}: a sweep reads their logs again, where they still exist"
@@ -219,6 +227,11 @@ def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
 def _unread_text(logs: tuple[str, ...]) -> str:
     count = "1 log" if len(logs) == 1 else f"{len(logs)} logs"
     return f"{count}, such as {one_line(logs[0])}: `session-memory doctor` names each"
+
+
+def _rescan_text(rescan: RescanState) -> str:
+    done = f"{rescan.done:,} of {rescan.sessions:,} sessions looked at again by newer rules"
+    return f"{done}: sweeps go on with it, or `session-memory store secrets rescan`"
 
 
 def _evicted_text(evicted: tuple[Evicted, ...]) -> str:

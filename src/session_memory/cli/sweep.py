@@ -59,6 +59,10 @@ def command(app: App, dry_run: bool, jobs: int | None) -> int:
             report = sweep_and_mine(context, app.paths.last_sweep, dry_run=dry_run)
         except StoreLocked as error:
             return _already_running(app, error)
+    if report.rescan_due and not dry_run:
+        from session_memory.cli.secrets import catch_up  # rare, after an update
+
+        catch_up(app)
     if app.json:
         emit_json(report)
     else:

@@ -12,6 +12,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json
 from session_memory.cli.store import sweep_context
 from session_memory.errors import StoreLocked
+from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
 from session_memory.worker.features import WorkerFeatures
@@ -52,6 +53,11 @@ def run(app: App) -> None:
     token = secrets.token_hex(8)
     features = WorkerFeatures(app.paths, app.config, app.environ, app.clock, token)
     report = Worker(sweep_context(app), app.paths.state, token, features=features).run()
+    last = read_last_sweep(app.paths.last_sweep)
+    if report.sweeps and last is not None and last.report.get("rescan_due"):
+        from session_memory.cli.secrets import catch_up  # rare, after an update
+
+        catch_up(app)
     watchdog.cancel()
     if app.json:
         emit_json(report)

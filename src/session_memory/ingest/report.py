@@ -107,6 +107,8 @@ class SweepReport(msgspec.Struct):
     ignored: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
     redactions: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
     retention: RetentionLine = msgspec.field(default_factory=RetentionLine)
+    rescan_due: bool = False
+    """Whether older sessions wait to be redacted by the rules of today."""
     warnings: list[str] = []
     damage: str | None = None
     """What is wrong with the store until `store repair` has joined what was kept of it."""

@@ -19,6 +19,7 @@ from session_memory.ingest.discover import LogFolders, find_changed
 from session_memory.ingest.pauses import keep_pauses
 from session_memory.ingest.report import Steps, SweepReport, clean_unknown
 from session_memory.ingest.retention import apply_plan, make_plan
+from session_memory.ingest.rules_version import is_rescan_due, note_first_rules, rules_version
 from session_memory.store.damage import keep_aside, known_damage, was_removed
 from session_memory.store.failures import as_damage
 from session_memory.store.lock import exclusive
@@ -121,6 +122,9 @@ def _sweep(context: SweepContext) -> SweepReport:
             store.apply_marks()
         if is_marked(directory):
             steps.attempt("orphans", "clean-up", partial(_clean_up, store, directory, report))
+        rules = rules_version(context.config.redact)
+        note_first_rules(store, rules)
+        report.rescan_due = is_rescan_due(store, rules)
         changed = find_changed(context, report, store)
         if (
             any(group.files or group.containers for group in changed)

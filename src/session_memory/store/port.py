@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
+from session_memory.store.rescans import RescanStore
 from session_memory.store.values import (
     Elsewhere,
     EventDraft,
@@ -316,7 +317,7 @@ class RetentionStore(Protocol):
         ...
 
 
-class ForgetStore(SessionReader, KeyedStore, Protocol):
+class ForgetStore(SessionReader, KeyedStore, RescanStore, Protocol):
     """Forgetting sessions, events and words."""
 
     def projects_only_in(self, sessions: set[int]) -> set[int]:
@@ -353,18 +354,6 @@ class ForgetStore(SessionReader, KeyedStore, Protocol):
 
     def forget_facts(self, words: Callable[[bytes], bytes]) -> None:
         """Mark the facts, such as titles, that hold such words, so that no log brings them back."""
-        ...
-
-    def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
-        """Replace or drop events of a session; returns how many changed."""
-        ...
-
-    def holding_words(self, words: Callable[[bytes], bytes]) -> set[int]:
-        """The sessions that `replace_words` would change."""
-        ...
-
-    def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
-        """Replace words in digests and facts, given as JSON; returns the changed sessions."""
         ...
 
     def erase_traces(self) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator
 
+import msgspec
+
+from session_memory.core.rescan import RescanMark
 from session_memory.core.schema import SessionEvent
 from session_memory.store.marks import Forgotten, Keys, Marks, add_marks
 from session_memory.store.segments import DirectorySegments
-from session_memory.store.sqlite.connection import Database, transaction
+from session_memory.store.sqlite.connection import Database, transaction, value
 from session_memory.store.values import Elsewhere, MarksApplied, TextHit
 
 
@@ -143,6 +146,21 @@ class ForgetWithMarks:
         from session_memory.store.sqlite import rewrite
 
         return rewrite.replace_words(self._db, self.segments, words)
+
+    def last_session(self) -> int:
+        """See store.port.Store."""
+        return int(value(self._db, "SELECT max(id) FROM session") or 0)
+
+    def rescan_mark(self) -> RescanMark | None:
+        """See store.port.Store."""
+        noted = value(self._db, "SELECT value FROM meta WHERE name = 'rescan'")
+        return msgspec.json.decode(noted, type=RescanMark) if noted else None
+
+    def mark_rescan(self, mark: RescanMark) -> None:
+        """See store.port.Store."""
+        noted = msgspec.json.encode(mark)
+        with transaction(self._db):
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('rescan', ?)", (noted,))
 
     def erase_traces(self) -> None:
         """See store.port.Store."""
