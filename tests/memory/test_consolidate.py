@@ -166,7 +166,7 @@ def test_the_run_sees_traces_and_summary_but_none_of_the_old_outputs(bench: Benc
 @pytest.mark.parametrize(
     "wrong",
     [
-        CallFailed("busy", "overloaded"),
+        CallFailed("no answer", "timeout"),
         lambda _request: "I wrote nothing",
         writes("# Memory\n\n- see [it](skills/none/SKILL.md)\n"),
         writes("x" * 70_000),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 from tests.memory.shell import BOTH, Shell, calls, stand_in
-from tests.memory.workbench import Bench, answer
+from tests.memory.workbench import Bench, answer, writes
 
 from session_memory.errors import BudgetSpent
+from session_memory.memory.extract import extract
 from session_memory.memory.prompt import MAX_PROMPT_BYTES, PROMPT_CUT
+from session_memory.memory.selection import ExtractRequest
+from session_memory.model.failures import CallFailed, Kind
 from session_memory.model.port import Request
 from session_memory.testing.model_server import ModelServer, Play
 from session_memory.testing.scripted_model import ScriptedModel
@@ -172,13 +177,91 @@ def test_when_the_budget_is_spent_no_further_session_is_even_loaded(bench: Bench
     assert len(model.requests) == 8 and report.candidates == 8
 
 
-def test_the_traces_for_a_consolidation_are_cut_and_it_is_told(bench: Bench) -> None:
+def test_a_trace_that_is_larger_than_the_window_is_cut_and_it_is_told(bench: Bench) -> None:
     bench.work(1)
     bench.swept().extract(ScriptedModel([answer()]))
     said = '{"files": [{"path": "MEMORY.md", "content": "# Memory"}]}'
-    model = ScriptedModel([said], works_in_folders=False, limit=500)
+    model = ScriptedModel([said] * 3, works_in_folders=False, limit=500)
     assert bench.consolidate(model)[0].status == "done"
-    shown = model.requests[0].user
-    assert "[... TRACES TRUNCATED FOR CONSOLIDATION ...]" in shown and len(shown) < 1_000
+    shown = [request.user for request in model.requests]
+    assert "[... TRACES TRUNCATED FOR CONSOLIDATION ...]" in shown[1]
+    assert all(len(text) < 1_000 for text in shown)
+    told = [str(line["reason"]) for line in bench.said("prompt")]
+    assert told and all(text.startswith("the traces were cut to ") for text in told)
+
+
+def test_traces_that_do_not_fit_into_one_call_are_read_in_parts_and_put_together(
+    bench: Bench,
+) -> None:
+    for seed in range(1, 7):
+        bench.work(seed)
+    bench.swept().extract(ScriptedModel([answer()] * 6), limit=6)
+    threads = list(bench.traces())
+
+    def part(request: Request) -> str:
+        shown = next(thread for thread in threads if f"{thread}_" in request.user)
+        return page_of(f"# Memory\n\n- verify with pytest -q (trace `{shown}`)\n")
+
+    def joined(request: Request) -> str:
+        assert "parts/1/MEMORY.md" in request.user and "memory_summary.md" in request.user
+        cited = re.findall(r"pytest -q \(trace `([^`]+)`\)", request.user)
+        return page_of("# Memory\n\n" + "".join(f"- pytest -q (trace `{t}`)\n" for t in cited))
+
+    answers = [lambda request: joined(request) if "parts/1" in request.user else part(request)] * 9
+    model = ScriptedModel(answers, works_in_folders=False, limit=2_000)
+    assert bench.consolidate(model)[0].status == "done"
+    parts = [request for request in model.requests if "parts/1" not in request.user]
+    assert len(parts) > 1 and len(model.requests) == len(parts) + 1
+    assert all(len(request.user) < 3_000 for request in parts)
+    seen = "".join(request.user for request in parts)
+    assert all(f"{thread}_" in seen for thread in threads) and bench.said("prompt") == []
+    assert "pytest -q" in bench.page()
+
+
+def test_where_the_budget_has_no_room_the_oldest_traces_are_left_out_whole(bench: Bench) -> None:
+    for seed in range(1, 5):
+        bench.work(seed)
+    bench.swept().extract(ScriptedModel([answer()] * 4), limit=4)
+    said = page_of("# Memory")
+    model = ScriptedModel([said], works_in_folders=False, total=2_600)
+    assert bench.consolidate(model)[0].status == "done"
+    (request,) = model.requests
+    with bench.space.store() as store:
+        newest = [trace.thread_id for trace in store.memories.of_root("/work/shop")]
+    shown = [thread for thread in newest if f"{thread}_" in request.user]
+    assert shown == newest[: len(shown)] and 0 < len(shown) < 4
     (told,) = bench.said("prompt")
-    assert str(told["reason"]).startswith("the traces were cut to 500 of ")
+    assert f"{4 - len(shown)} of 4 traces were left out" in str(told["reason"])
+
+
+def test_the_next_consolidation_sees_the_memory_so_far_and_what_is_new(bench: Bench) -> None:
+    bench.work(1)
+    bench.swept().extract(ScriptedModel([answer()]))
+    first = ScriptedModel([writes("# Memory\n\n- run pytest -q\n")])
+    bench.consolidate(first)
+    assert "as the last consolidation left it" not in first.requests[0].user
+    (old,) = bench.traces()
+    bench.work(2)
+    bench.swept().extract(ScriptedModel([answer()]))
+    second = ScriptedModel([writes("# Memory\n\n- run pytest -q\n")])
+    bench.consolidate(second)
+    asked = second.requests[0].user
+    (new,) = set(bench.traces()) - {old}
+    assert "- run pytest -q" in asked and f"new or changed since then: {new}." in asked
+    assert "made of" not in asked and "yours" not in asked
+
+
+@pytest.mark.parametrize("kind", ["rate_limited", "overloaded", "server"])
+def test_a_model_that_is_busy_is_asked_again_in_both_stages(bench: Bench, kind: Kind) -> None:
+    bench.work(1)
+    waited: list[float] = []
+    busy = CallFailed("busy", kind, retry_after=7.0)
+    with bench.swept().space.store() as store:
+        context = bench.context(ScriptedModel([busy, answer()]), wait=waited.append)
+        assert len(extract(store, context, ExtractRequest()).written) == 1
+    (done,) = bench.consolidate(ScriptedModel([busy, busy, writes()]))
+    assert done.status == "done" and waited == [7.0]
+
+
+def page_of(text: str) -> str:
+    return json.dumps({"files": [{"path": "MEMORY.md", "content": text}]})

@@ -14,7 +14,7 @@ import pytest
 from tests.memory.workbench import SHOP, Bench, answer, writes
 
 from session_memory.memory.layout import ensure_layout
-from session_memory.memory.model_consolidation import agent_request, files_request
+from session_memory.memory.model_consolidation import Task, agent_request, files_request
 from session_memory.memory.prompt import read_prompt
 from session_memory.memory.staging import (
     clear_leftovers,
@@ -129,9 +129,9 @@ RULES = (
 
 @pytest.mark.rows("CON-08")
 def test_the_prompt_holds_every_rule(tmp_path: Path) -> None:
-    for request in (agent_request(tmp_path, print), files_request(tmp_path, {}, print)):
+    for request in (agent_request(Task(tmp_path), print), files_request(Task(tmp_path), {}, print)):
         assert [rule for rule in RULES if rule not in request.system] == []
-    asked = agent_request(tmp_path, print).user
+    asked = agent_request(Task(tmp_path), print).user
     assert asked.index("read memory_summary.md") < asked.index("then the traces that matter")
 
 
@@ -153,7 +153,7 @@ def test_the_prompts_are_as_they_were_agreed(name: str) -> None:
 @pytest.mark.rows("CON-08")
 def test_a_model_without_tools_reads_the_summary_before_the_traces(tmp_path: Path) -> None:
     files = {"trace_summaries/a.md": "what a left", "memory_summary.md": "the map"}
-    asked = files_request(tmp_path, files, print).user
+    asked = files_request(Task(tmp_path), files, print).user
     assert asked.index("the map") < asked.index("what a left")
 
 
@@ -242,10 +242,10 @@ def test_both_ways_to_fill_the_prompt_name_the_folder(tmp_path: Path) -> None:
 
     told: list[str] = []
     for request in (
-        agent_request(tmp_path, told.append),
-        agent_request(tmp_path, told.append, broken),
-        files_request(tmp_path, {}, told.append),
-        files_request(tmp_path, {}, told.append, broken),
+        agent_request(Task(tmp_path), told.append),
+        agent_request(Task(tmp_path), told.append, broken),
+        files_request(Task(tmp_path), {}, told.append),
+        files_request(Task(tmp_path), {}, told.append, broken),
     ):
         assert str(tmp_path) in request.system and str(tmp_path) in request.user
         assert "${" not in request.system + request.user

@@ -107,6 +107,7 @@ class Bench:
             "clock": lambda: self.space.now,
             "make_redactor": Redactor,
             "open_model": lambda _store: model,
+            "wait": lambda _seconds: None,
             **changes,
         }
         return MemoryContext(**fields)  # pyright: ignore[reportArgumentType]

@@ -6,8 +6,8 @@ import pytest
 from tests.model.meters import ASKED, metered
 
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable
-from session_memory.model.failures import TRANSIENT, CallFailed, Kind
-from session_memory.model.retry import ask
+from session_memory.model.failures import CallFailed, Kind
+from session_memory.model.retry import RETRIED, ask
 from session_memory.store.port import Store
 from session_memory.testing.scripted_model import Line, ScriptedModel
 
@@ -16,7 +16,7 @@ def tried(lines: list[Line]) -> tuple[ScriptedModel, list[float]]:
     return ScriptedModel(lines), []
 
 
-@pytest.mark.parametrize("kind", sorted(TRANSIENT))
+@pytest.mark.parametrize("kind", sorted(RETRIED))
 def test_a_failure_that_passes_is_tried_again(kind: Kind) -> None:
     model, slept = tried([CallFailed("busy", kind), CallFailed("busy", kind), "yes"])
 
@@ -52,6 +52,7 @@ def test_a_server_may_ask_for_more_patience_within_reason(
         CallFailed("no", "refusal"),
         CallFailed("no", "rejected"),
         CallFailed("no", "empty"),
+        CallFailed("no", "timeout"),
         CallFailed("no", "cut_stream"),
         ModelUnavailable("wrong key"),
         ModelFailed("unable to parse"),

@@ -28,7 +28,12 @@ from session_memory.memory.instructions import (
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import LINES, TRACES, ensure_layout, memory_root, normalised
 from session_memory.memory.line_history import next_history, read_history, write_history
-from session_memory.memory.model_consolidation import MAX_FILES_BYTES, ask_for_memory, input_limit
+from session_memory.memory.model_consolidation import (
+    MAX_FILES_BYTES,
+    Task,
+    ask_for_memory,
+    input_room,
+)
 from session_memory.memory.outputs import Files, final_files
 from session_memory.memory.rule_consolidation import Memory, make_memory
 from session_memory.memory.sources import read_sources
@@ -41,10 +46,11 @@ from session_memory.memory.staging import (
     write_summary,
 )
 from session_memory.memory.support_sources import evidence_of_traces
-from session_memory.memory.swap import is_current, swap, write_ready
+from session_memory.memory.swap import SoFar, is_current, read_so_far, swap, write_ready
 from session_memory.memory.trace_parser import parse_trace
 from session_memory.memory.traces import thread_of
-from session_memory.model.port import Model
+from session_memory.model import retry
+from session_memory.model.port import Answer, InputRoom, Model, Request
 from session_memory.store.memories import Claim, Trace
 from session_memory.store.port import Store
 
@@ -78,6 +84,7 @@ class _Run(msgspec.Struct):
     sessions: list[KnownSession] = msgspec.field(default_factory=list[KnownSession])
     instructions: str = ""
     """What agents read in the repository anyway."""
+    so_far: SoFar = SoFar()
     memory: Future[Memory] | None = None
     unsupported: int = 0
 
@@ -172,6 +179,7 @@ class Consolidations:
             return
         on_disk = read_instructions(run.claim.root, INSTRUCTIONS)
         run.instructions = f"{on_disk}\n{logged_instructions(self._store, run.sessions)}"
+        run.so_far = read_so_far(run.live)
         self._set_step(run, "stage")
         stage(run.live, run.staging, warn)
 
@@ -179,13 +187,13 @@ class Consolidations:
         """Start to make the memories; the model is opened once, and only if it is needed."""
         if not self._runs:
             return
-        model, limit = None, MAX_FILES_BYTES
+        model, room = None, InputRoom(MAX_FILES_BYTES, MAX_FILES_BYTES)
         try:
             folders = [run.staging for run in self._runs if run.traces]
             if folders:
                 model = self._context.open_model(self._store)
             if model is not None:
-                limit = input_limit(model, folders)
+                room = input_room(model, folders)
         except SessionMemoryError as error:
             for run in tuple(self._runs):
                 run.step = "spawn"
@@ -193,10 +201,10 @@ class Consolidations:
             return
         for run in self._runs:
             self._set_step(run, "run")
-            run.memory = self._pool.submit(self._make_memory, run, model, limit)
+            run.memory = self._pool.submit(self._make_memory, run, model, room)
             self._log.note("consolidation_started", cwd=run.claim.root, agent=run.agent)
 
-    def _make_memory(self, run: _Run, model: Model | None, limit: int) -> Memory:
+    def _make_memory(self, run: _Run, model: Model | None, room: InputRoom) -> Memory:
         """Runs on its own thread: uses files of the staging folder only, never the store."""
         if not run.traces:
             return Memory({})
@@ -205,7 +213,12 @@ class Consolidations:
             def warn(text: str) -> None:
                 self._log.warn("prompt", cwd=run.claim.root, reason=text)
 
-            return Memory(ask_for_memory(model, run.staging, warn, limit))
+            def ask(request: Request) -> Answer:
+                return retry.ask(model, request, self._context.wait)
+
+            task = Task(run.staging, room, run.so_far)
+            folders = model.works_in_folders
+            return Memory(ask_for_memory(ask, task, warn, works_in_folders=folders))
         trace_files = {
             thread: f"{TRACES}/{path.name}"
             for path in sorted((run.staging / TRACES).glob("*.md"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,8 @@ class MemoryContext(msgspec.Struct, frozen=True):
     """Called between sessions, to renew the lease of a long job."""
     lock_renewal_s: float = LOCK_RENEWAL_S
     """How often a running consolidation renews its lock."""
+    wait: Callable[[float], None] = time.sleep
+    """Waits so many seconds before a model is asked again."""
     open_tree: Callable[[str], Lookup] = look_into
     """Opens the working tree of a project root."""
 

@@ -38,6 +38,7 @@ from session_memory.memory.trace_text import (
     title_of,
 )
 from session_memory.memory.traces import TraceDraft, save_trace
+from session_memory.model import retry
 from session_memory.model.parse import parse_answer
 from session_memory.model.port import Answer, Model, Request
 from session_memory.redact import Redactor, render
@@ -205,7 +206,7 @@ class _ExtractRun:
         cuts = [cut_conversation(session.conversation.text, limit) for session in loaded]
         with ThreadPoolExecutor(CONCURRENCY, "memory") as pool:
             answers = [
-                pool.submit(_ask, model, self._request(session.candidate, cut.text))
+                pool.submit(self._ask, model, self._request(session.candidate, cut.text))
                 for session, cut in zip(loaded, cuts, strict=True)
             ]
             for session, cut, future in zip(loaded, cuts, answers, strict=True):
@@ -213,6 +214,13 @@ class _ExtractRun:
                 if cut.truncated and not isinstance(answer, BudgetSpent):
                     self._report_cut(session, cut.text)
                 self._finish(session.candidate, answer)
+
+    def _ask(self, model: Model, request: Request) -> Answer | SessionMemoryError:
+        """One question on its own thread; a failure is returned: it affects only this session."""
+        try:
+            return retry.ask(model, request, self._context.wait)
+        except SessionMemoryError as error:
+            return error
 
     def _create_folders(self, candidate: Candidate) -> bool:
         try:
@@ -368,14 +376,6 @@ def _ignore(_text: str) -> None:
 
 def _name(candidate: Candidate) -> str:
     return f"{candidate.session.flavor}:{candidate.session.external_id}"
-
-
-def _ask(model: Model, request: Request) -> Answer | SessionMemoryError:
-    """One call on its own thread; a failure is returned, since it affects only this session."""
-    try:
-        return model.ask(request)
-    except SessionMemoryError as error:
-        return error
 
 
 def load_conversation(

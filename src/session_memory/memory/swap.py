@@ -13,11 +13,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from session_memory.atomic_files import replace_file
-from session_memory.memory.layout import MEMORY, REBUILD, SKILLS
+from session_memory.memory.layout import MEMORY, REBUILD, SKILLS, TRACES
 from session_memory.memory.line_history import read_history
 from session_memory.memory.outputs import Files, skills_in
-from session_memory.memory.user_part import page_with_user_part, user_part_of
+from session_memory.memory.traces import thread_of
+from session_memory.memory.user_part import generated_part_of, page_with_user_part, user_part_of
 from session_memory.paths import private_dir
 from session_memory.store.memories import Trace
 
@@ -53,6 +56,29 @@ def is_current(live: Path, stamp: str, digests: str) -> bool:
     existing = {path.name for path in (live / SKILLS).glob("*")}
     linked = set(re.findall(rf"\]\({SKILLS}/([a-z0-9-]+)/", text))
     return match is not None and match[1] == stamp and existing == linked
+
+
+class SoFar(msgspec.Struct, frozen=True):
+    """The memory that the last consolidation made."""
+
+    text: str = ""
+    """Its generated part."""
+    changed: tuple[str, ...] = ()
+    """The traces that were written since."""
+
+
+def read_so_far(live: Path) -> SoFar:
+    """What stands in MEMORY.md without the user part, and the traces that are newer than it."""
+    page = live / MEMORY
+    if (live / REBUILD).exists() or page.is_symlink() or not page.is_file():
+        return SoFar()  # after a forget the old text must not be repeated
+    text = _STAMP.sub("", generated_part_of(page.read_text("utf-8", "replace"))).strip()
+    made_at = page.stat().st_mtime_ns
+    newer = [
+        path for path in sorted((live / TRACES).glob("*.md")) if path.stat().st_mtime_ns > made_at
+    ]
+    threads = (thread_of(path.name) for path in newer)
+    return SoFar(text, tuple(thread for thread in threads if thread is not None))
 
 
 def write_ready(staging: Path, made: Files) -> None:

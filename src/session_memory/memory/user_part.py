@@ -24,8 +24,8 @@ def keep_edits(before: str, after: str) -> str:
 
     The generated text is made again from traces, so a line typed into it would be lost.
     """
-    generated = _outside_user_part(after)
-    old_lines = set(_outside_user_part(before).splitlines())
+    generated = generated_part_of(after)
+    old_lines = set(generated_part_of(before).splitlines())
     added = [line for line in generated.splitlines() if line.strip() and line not in old_lines]
     user_part = user_part_of(after)
     if not added:
@@ -35,6 +35,7 @@ def keep_edits(before: str, after: str) -> str:
     return page_with_user_part(extended, "\n".join(left))
 
 
-def _outside_user_part(page: str) -> str:
+def generated_part_of(page: str) -> str:
+    """The page without the marks and the text between them."""
     head, begin, rest = page.partition(USER_PART_BEGIN)
     return head + rest.partition(USER_PART_END)[2] if begin else page

@@ -34,7 +34,7 @@ from session_memory.model.budget import (
     window_bytes,
 )
 from session_memory.model.failures import CallFailed
-from session_memory.model.port import Answer, Provider, Request, Usage
+from session_memory.model.port import Answer, InputRoom, Provider, Request, Usage
 
 LEAST_INPUT = 1_000
 """Bytes; a model cannot do anything useful with less."""
@@ -128,23 +128,51 @@ class Metered:
 
     def input_limit(self, bare: Request, sizes: Sequence[int]) -> int:
         """See model.port.Model."""
-        bounded, meter, now = self._bounded(bare), self._meter, self._meter.clock()
+        bounded = self._bounded(bare)
+        return self._affordable(
+            bare, sizes, self._window_limit(bounded), lambda size: self._cost(bounded, size)
+        )
+
+    def input_room(self, bare: Request, sizes: Sequence[int]) -> InputRoom:
+        """See model.port.Model."""
+        bounded = self._bounded(bare)
+        window = self._window_limit(bounded)
 
         def cost(size: int) -> Estimate:
-            return estimate_of(bounded, self.name, meter.turn_tokens, size)
+            if size <= window:
+                return self._cost(bounded, size)
+            calls = -(-size // window) + 1  # one for each part, one to put the answers together
+            one = self._cost(bounded, 0)
+            read = calls * (one.input_tokens + one.output_tokens) + tokens_in(size)
+            written = calls * one.output_tokens
+            return Estimate(read, written, price_of(self.name, Usage(read, written)))
 
-        without_input = cost(0)
+        return InputRoom(window, self._affordable(bare, sizes, max(sizes), cost))
+
+    def _cost(self, request: Request, size: int) -> Estimate:
+        return estimate_of(request, self.name, self._meter.turn_tokens, size)
+
+    def _window_limit(self, bounded: Request) -> int:
+        """How many bytes of input one call has room for."""
+        meter, without_input = self._meter, self._cost(bounded, 0)
         turns = _turns(bounded, meter.turn_tokens)
         other_tokens = without_input.input_tokens // turns + without_input.output_tokens
-        window_limit = window_bytes(meter.window, other_tokens)
-        if window_limit < LEAST_INPUT:
+        limit = window_bytes(meter.window, other_tokens)
+        if limit < LEAST_INPUT:
             raise ModelUnavailable(
-                f"a window of {meter.window} tokens has no room for {bare.purpose}",
+                f"a window of {meter.window} tokens has no room for {bounded.purpose}",
                 hint="set model.context_tokens to the window of your model, or take a larger one",
             )
+        return limit
+
+    def _affordable(
+        self, bare: Request, sizes: Sequence[int], most: int, cost: Callable[[int], Estimate]
+    ) -> int:
+        """How many bytes of each input the caps allow."""
+        meter, now = self._meter, self._meter.clock()
         spent = meter.ledger.spent(meter.run, local_day(now))
-        limit = input_limit(meter.caps, self._timed(spent, now), cost, sizes, window_limit)
-        if limit < LEAST_INPUT:
+        limit = input_limit(meter.caps, self._timed(spent, now), cost, sizes, most)
+        if limit < LEAST_INPUT and limit < most:
             raise BudgetSpent(f"{bare.purpose} is put off: the caps leave no room for it")
         return limit
 

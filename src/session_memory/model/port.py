@@ -51,6 +51,15 @@ class Answer(msgspec.Struct, frozen=True):
     stop: Stop = "end"
 
 
+class InputRoom(msgspec.Struct, frozen=True):
+    """How many bytes of input fit, if they may be split over several calls."""
+
+    call: int
+    """Into one call: what the model's window holds."""
+    total: int
+    """Into all calls: what the budget allows."""
+
+
 class Provider(Protocol):
     """A way to ask a model. Raises ModelUnavailable or ModelFailed, nothing else."""
 
@@ -83,4 +92,8 @@ class Model(Provider, Protocol):
         `bare` is such a request without its input; `sizes` are the sizes of the inputs in bytes.
         Raises ModelUnavailable if the model's window has no room for any input.
         """
+        ...
+
+    def input_room(self, bare: Request, sizes: Sequence[int]) -> InputRoom:
+        """The same for inputs that are split where they exceed the window, then put together."""
         ...

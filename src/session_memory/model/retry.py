@@ -1,4 +1,4 @@
-"""Asks again after transient failures: how often, and how long to wait in between.
+"""Asks again after failures that pass: how often, and how long to wait in between.
 
 Our own loop, because `sleep` must be a parameter: tests take no time and see the exact delays.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from session_memory.model.failures import CallFailed
+from session_memory.model.failures import CallFailed, Kind
 from session_memory.model.port import Answer, Provider, Request
 
 DELAYS_S = (2.0, 4.0)
 """The wait after each failed attempt but the last."""
 LONGEST_WAIT_S = 60.0
+RETRIED: frozenset[Kind] = frozenset({"rate_limited", "overloaded", "server", "connection"})
+"""Not a timeout: it took its time already and may have been billed; the job comes back later."""
 
 
 def ask(model: Provider, request: Request, sleep: Callable[[float], None] = time.sleep) -> Answer:
@@ -22,7 +24,7 @@ def ask(model: Provider, request: Request, sleep: Callable[[float], None] = time
         try:
             return model.ask(request)
         except CallFailed as error:
-            if not error.transient:
+            if error.kind not in RETRIED:
                 raise
             # A server may ask for a longer wait, but not longer than a worker can afford.
             sleep(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
-from session_memory.model.port import Answer, Request, Usage
+from session_memory.model.port import Answer, InputRoom, Request, Usage
 
 Line = str | Answer | Exception | Callable[[Request], "str | Answer"]
 
@@ -27,6 +27,7 @@ class ScriptedModel:
         name: str = "scripted-model",
         works_in_folders: bool = True,
         limit: int = 10**9,
+        total: int = 10**9,
     ) -> None:
         self._lines = list(answers)
         self._lock = threading.Lock()
@@ -34,6 +35,7 @@ class ScriptedModel:
         self._name = name
         self._works_in_folders = works_in_folders
         self._limit = limit
+        self._total = total
         self.requests: list[Request] = []
 
     @property
@@ -54,6 +56,10 @@ class ScriptedModel:
     def input_limit(self, bare: Request, sizes: Sequence[int]) -> int:
         """See model.port.Model; the same for all."""
         return self._limit
+
+    def input_room(self, bare: Request, sizes: Sequence[int]) -> InputRoom:
+        """See model.port.Model; a call has the limit, all calls together have `total`."""
+        return InputRoom(self._limit, self._total)
 
     def ask(self, request: Request) -> Answer:
         """The next line of the script."""
