@@ -6,7 +6,7 @@ import pytest
 
 from session_memory.core.schema import Cure, SessionEvent
 from session_memory.distil.attempts import AttemptLog
-from session_memory.distil.cures import find_cures
+from session_memory.distil.cures import CureLog
 
 
 class Log:
@@ -83,7 +83,7 @@ class Log:
 
     @property
     def cures(self) -> tuple[Cure, ...]:
-        return find_cures(self.log.attempts)
+        return CureLog().find(self.log)
 
 
 SCRIPT = "node <<'EOF'\n" + "".join(f"const step{n} = load({n});\n" for n in range(20))

@@ -14,6 +14,8 @@ from session_memory.distil.checks import check_of
 
 MAX_ATTEMPTS = 3000
 """Calls of a session that are kept for finding cures; later ones replace the oldest."""
+RECENT = 120
+"""Calls whose results are still to be expected."""
 _OUTPUT_CHARS = 1500
 _HEAD_CHARS = 300
 _ERROR_LINES = 8
@@ -79,6 +81,8 @@ class AttemptLog:
         self.attempts: list[Attempt] = []
         self._open: dict[str, Attempt] = {}
         self._running: dict[str, Attempt] = {}
+        self.dropped = self.late = 0
+        """`late` counts results that came for calls before the `RECENT` last ones."""
 
     def call(self, event: SessionEvent, pos: int) -> None:
         """Take in a tool call; a poll belongs to the command it asks about."""
@@ -90,6 +94,7 @@ class AttemptLog:
             self.attempts.append(attempt)
             if len(self.attempts) > MAX_ATTEMPTS * 2:
                 del self.attempts[:MAX_ATTEMPTS]
+                self.dropped += MAX_ATTEMPTS
         if event.call_id is not None:
             self._open[event.call_id] = attempt
             if len(self._open) > _MAX_OPEN:
@@ -100,6 +105,8 @@ class AttemptLog:
         attempt = self._open.pop(event.call_id or "", None)
         if attempt is None:
             return
+        if len(self.attempts) > RECENT and attempt.pos < self.attempts[-RECENT].pos:
+            self.late += 1
         text = event.text or ""
         preface = _PREFACE.match(text)
         whole = attempt.output + (text[preface.end() :] if preface else text)

@@ -14,7 +14,7 @@ from session_memory.core.commands import Step, reads_only, steps, words
 from session_memory.core.digest import MAX_CURES
 from session_memory.core.schema import Cure, CureKind
 from session_memory.core.text.masks import excerpt, mask
-from session_memory.distil.attempts import Attempt
+from session_memory.distil.attempts import RECENT, Attempt, AttemptLog
 from session_memory.distil.checks import check_of
 from session_memory.distil.put_right import (
     HELP,
@@ -33,6 +33,8 @@ from session_memory.distil.put_right import (
     without_pagers,
 )
 
+AFTER = 120
+"""Calls after a failure among which its cure is looked for."""
 _REACH = 14
 """Commands that change something, after a failure, among which its cure is looked for."""
 _COMMAND_CHARS = 300
@@ -63,19 +65,43 @@ _IN_QUOTES = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 _PART = re.compile(r"\|\|?(?=\s)|&&|;(?=\s)|\n")
 
 
-def find_cures(attempts: Sequence[Attempt]) -> tuple[Cure, ...]:
-    """The cure of each failure that has one, in order, the latest where there are too many."""
-    cures = (_cure_of(attempts, at) for at in reversed(range(len(attempts))))
-    latest = islice((cure for cure in cures if cure is not None), MAX_CURES)
-    return tuple(latest)[::-1]
+class CureLog:
+    """The cures of a session so far. What can no longer change is looked for once."""
+
+    def __init__(self) -> None:
+        self._settled: dict[int, Cure | None] = {}
+        """By the place of the failure."""
+        self._late = 0
+
+    def find(self, calls: AttemptLog) -> tuple[Cure, ...]:
+        """The cure of each failure that has one, in order, the latest where there are too many."""
+        attempts = calls.attempts
+        if self._late != calls.late:
+            self._late = calls.late
+            self._settled.clear()
+        # All calls that may have a part in such a cure are past the reach of an ordinary result.
+        settled = len(attempts) - AFTER - RECENT
+        cures = (self._cure(attempts, at, at < settled) for at in reversed(range(len(attempts))))
+        latest = islice((cure for cure in cures if cure is not None), MAX_CURES)
+        return tuple(latest)[::-1]
+
+    def _cure(self, attempts: Sequence[Attempt], at: int, is_settled: bool) -> Cure | None:
+        failed = attempts[at]
+        if not failed.failed:
+            return None
+        if not is_settled:
+            return _cure_of(attempts, at)
+        if failed.pos not in self._settled:
+            self._settled[failed.pos] = _cure_of(attempts, at)
+        return self._settled[failed.pos]
 
 
 def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
     failed = attempts[at]
-    if not failed.failed or failed.result_pos is None or _is_no_failure(failed):
+    if failed.result_pos is None or _is_no_failure(failed):
         return None
     # A call that was made before the failure was known cannot be an answer to it.
-    later = [a for a in attempts[at + 1 : at + 121] if a.pos > failed.result_pos]
+    later = [a for a in attempts[at + 1 : at + 1 + AFTER] if a.pos > failed.result_pos]
     found = _command_cure(failed, later) if failed.command else _edit_retry(failed, later)
     if found is None or _is_hidden(failed, found):
         return None

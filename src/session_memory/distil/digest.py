@@ -18,11 +18,11 @@ from session_memory.core.digest import (
     seconds,
     summed,
 )
-from session_memory.core.hashing import blake2b
+from session_memory.core.hashing import blake2b, text_key
 from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
-from session_memory.distil.cures import find_cures
+from session_memory.distil.cures import CureLog
 from session_memory.distil.git_state import git_state
 from session_memory.distil.main_request import MainRequest
 from session_memory.distil.notices import find_notices
@@ -38,7 +38,6 @@ from session_memory.distil.prompts import (
 from session_memory.distil.runs import RunLog
 from session_memory.distil.session_logs import SessionLogs
 from session_memory.distil.substance import typed
-from session_memory.distil.work import work_of
 
 _CORRECTION_CHARS = 200
 _QUEUED_CHARS = 2400  # enough for the objective; a longer paste says no more
@@ -73,11 +72,13 @@ class DigestBuilder:
     """
 
     def __init__(self, logs: SessionLogs, *, continued: bool = False) -> None:
+        self.logs = logs
         self.runs = RunLog()
         self.calls = logs.calls
+        self.cures = CureLog()
         self.rules = logs.rules
         self.plans = PlanLog()
-        self.fingerprint = blake2b(digest_size=16)
+        self.fingerprint = blake2b(digest_size=16).digest()
         self.events = self.turns = self.requests = 0
         self.interruptions = self.compactions = self.internal = 0
         self.first_at: int | None = None
@@ -102,7 +103,8 @@ class DigestBuilder:
     def add(self, event: SessionEvent) -> None:
         """Take in the next event."""
         self.events += 1
-        self.fingerprint.update((event.fingerprint & _FINGERPRINT_MASK).to_bytes(8, "little"))
+        number = (event.fingerprint & _FINGERPRINT_MASK).to_bytes(8, "little")
+        self.fingerprint = blake2b(self.fingerprint + number, digest_size=16).digest()
         kind = event.kind
         if event.inherited:  # counted in the original session; here it is only context
             if kind == "user_prompt":
@@ -155,7 +157,7 @@ class DigestBuilder:
     def _typed(self, text: str) -> None:
         self.active = self.events
         text = typed(text)
-        self.prompt_keys.add(hash(text))
+        self.prompt_keys.add(text_key(text))
         self.todos.clear()  # what was left open before this prompt may be what it asks for
         self._decided(text)
         self._prompt(text, self.events)
@@ -169,7 +171,7 @@ class DigestBuilder:
         elif label == "queued_prompt":
             if len(self.queued) < _MAX_QUEUED:
                 text = typed(text)
-                self.queued.setdefault(hash(text), (self.events, text[:_QUEUED_CHARS]))
+                self.queued.setdefault(text_key(text), (self.events, text[:_QUEUED_CHARS]))
         elif "interrupt" in label or "abort" in label:
             self._interruption()
         elif event.kind == "injected" and (event.origin == "agent" or label == "command"):
@@ -250,7 +252,7 @@ class DigestBuilder:
 
     def _evidence(self, cwd: str, open_items: int, done_items: int) -> Evidence:
         return Evidence(
-            work=work_of(self.calls.attempts, cwd),
+            work=self.logs.work_in(cwd),
             approval=self.approval,
             rejection=self.rejection,
             last_prompt=self.last_prompt,
@@ -283,7 +285,7 @@ class DigestBuilder:
             outcome=verdict.outcome,
             confidence=verdict.confidence,
             grounds=verdict.grounds[:MAX_GROUNDS],
-            source_fingerprint=self.fingerprint.hexdigest(),
+            source_fingerprint=self.fingerprint.hex(),
             events=self.events,
             first_at=self.first_at,
             last_at=self.last_at,
@@ -300,7 +302,7 @@ class DigestBuilder:
             task=verdict.task,
             ended=verdict.ended,
             basis=verdict.basis,
-            cures=find_cures(self.calls.attempts),
+            cures=self.cures.find(self.calls),
             rules=self.rules.statements(),
             notices=find_notices(self.calls.attempts),
             git=git_state(self.calls.attempts),

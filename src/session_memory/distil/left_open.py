@@ -14,7 +14,7 @@ from session_memory.core.schema import ObservationType
 from session_memory.core.text.masks import error_line, excerpt
 from session_memory.distil.attempts import Attempt
 from session_memory.distil.git_state import git_state, left_on_branch
-from session_memory.distil.work import CheckResult, Work, ships, work_of
+from session_memory.distil.work import CheckResult, Work, ships
 
 _COMMAND_CHARS = 120
 _LINE_CHARS = 240
@@ -29,9 +29,8 @@ class OpenEnd(msgspec.Struct, frozen=True):
     seq: int
 
 
-def left_open(attempts: Sequence[Attempt], cwd: str) -> list[OpenEnd]:
+def left_open(attempts: Sequence[Attempt], work: Work) -> list[OpenEnd]:
     """Everything the calls of a session leave open, in the order of importance."""
-    work = work_of(attempts, cwd)
     failing = _failing_check(work)
     found = [_blocker(attempts, failing)] if failing is not None else []
     state = git_state(attempts)

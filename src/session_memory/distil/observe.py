@@ -92,7 +92,8 @@ class Observer:
     """
 
     def __init__(self, session: Session, logs: SessionLogs) -> None:
-        self._session = session
+        self._session = session.id
+        self._cwd = session.cwd or ""
         self._logs = logs
         self._name = f"{session.flavor}\0{session.external_id}\0".encode()
         self._internal = session.source_kind == "internal"
@@ -139,7 +140,7 @@ class Observer:
             kind = "completed_item" if done else "pending_item"
             little = is_routine(words) or (forgotten and not done)
             self._keep(ref, self._made(kind, words, ref, "low_value" if little else None))
-        for end in left_open(self._logs.calls.attempts, self._session.cwd or ""):
+        for end in left_open(self._logs.calls.attempts, self._logs.work_in(self._cwd)):
             ref = self._ran.get(end.seq)
             if ref is not None:
                 ref = replace(ref, origin="tool")  # nobody said it: commands show it
@@ -276,7 +277,7 @@ class Observer:
                     edited=turn.edited(),
                     little=little,
                     cosmetic=turn.only_looks_changed(),
-                    work=turn_work(self._calls_since(turn.began), self._session.cwd or ""),
+                    work=turn_work(self._calls_since(turn.began), self._cwd),
                 )
             )
             claim = turn.claim()
@@ -339,7 +340,7 @@ class Observer:
             status=status or _STATUS.get(kind, "active"),
             text=shown,
             importance=_IMPORTANCE[kind],
-            session=self._session.id,
+            session=self._session,
             event=ref.event,
             origin=ref.origin,
             hash=blake2b(name, digest_size=12).hexdigest(),

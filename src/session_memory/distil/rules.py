@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from session_memory.core.digest import MAX_RULES
+from session_memory.core.hashing import text_key
 from session_memory.core.schema import ObservationStatus, RuleStatement, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.rule_terms import GENERIC, MATERIAL, PROCESS, terms_of, without_opening
@@ -89,9 +90,12 @@ class RuleLog:
         if not words:
             return ()
         words = _TAG.sub("[REDACTED_SECRET]", words)
-        if len(self._heard) >= _MAX_PROMPTS or hash(words) in self._heard:
+        if len(self._heard) >= _MAX_PROMPTS:
             return ()
-        self._heard.add(hash(words))
+        key = text_key(words)
+        if key in self._heard:
+            return ()
+        self._heard.add(key)
         known = len(self._found)
         if label == "denied" or may_rule(words):
             self._hear(words, event)

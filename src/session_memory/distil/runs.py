@@ -16,6 +16,7 @@ from session_memory.core.digest import (
     fit_commands,
     fit_files,
 )
+from session_memory.core.hashing import text_key
 from session_memory.core.schema import CommandRun, ErrorSeen, SessionEvent
 from session_memory.core.text.masks import error_line, excerpt, mask, window
 from session_memory.distil.check_output import check_passed
@@ -209,7 +210,7 @@ class RunLog:
     def _watch_loops(self, tool: str, command: str | None, text: str, edits: bool) -> None:
         if tool.lower().replace("_", "") in _POLLS:
             return
-        key = (tool, hash(command or text))
+        key = (tool, text_key(command or text))
         if edits and key not in self._recent:
             self._recent.clear()  # files changed: the same call may now give another result
         self._recent.append(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from session_memory.core.schema import RuleStatement, SessionEvent
 from session_memory.distil.attempts import AttemptLog
 from session_memory.distil.rules import RuleLog
+from session_memory.distil.work import Work, WorkLog
 
 
 class SessionLogs:
@@ -13,6 +14,7 @@ class SessionLogs:
     def __init__(self) -> None:
         self.calls = AttemptLog()
         self.rules = RuleLog()
+        self._work = WorkLog()
         self.new_rules: tuple[RuleStatement, ...] = ()
         """What the last event added to the rules."""
         self.pos = 0
@@ -28,3 +30,7 @@ class SessionLogs:
             self.calls.result(event, self.pos)
         elif event.kind == "tool_call":
             self.calls.call(event, self.pos)
+
+    def work_in(self, cwd: str) -> Work:
+        """What all calls did, of a session that ran in this directory."""
+        return self._work.all(self.calls, cwd)

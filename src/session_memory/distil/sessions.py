@@ -8,12 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from session_memory.core.digest import is_poorer, low_value_reason, merge_digests
-from session_memory.core.schema import Digest, Observation
+from session_memory.core.schema import Digest, Observation, Session
 from session_memory.core.text.reason import reason_of
-from session_memory.distil.digest import DigestBuilder
-from session_memory.distil.observe import Observer
-from session_memory.distil.session_logs import SessionLogs
+from session_memory.distil.checkpoint import Reading, checkpoint, made_for, resume
 from session_memory.store.port import DistilStore, Writer
+from session_memory.store.values import Checkpoint
 
 
 def analyze(store: DistilStore, writer: Writer) -> list[int]:
@@ -56,20 +55,16 @@ class Distilled(msgspec.Struct, frozen=True, array_like=True):
     low_value: str | None = None
     observations: list[Observation] | None = None
     """None: those that are stored stay."""
+    checkpoint: Checkpoint | None = None
+    """None: the one that is stored stays, as long as it holds."""
 
 
 def distil(store: DistilStore, session_id: int) -> Distilled:
     """Read a session and distil it, without writing."""
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
-    logs = SessionLogs()
-    observer = Observer(session, logs)
-    builder = DigestBuilder(logs, continued=evicted is not None)
-    for event in store.events(session_id, texts=True):
-        logs.add(event)
-        observer.add(event)
-        builder.add(event)
-    digest = builder.digest(session)
+    reading, reached = _read(store, session, continued=evicted is not None)
+    digest = reading.builder.digest(session)
     if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
         digest = merge_digests(evicted, digest) if digest.events else evicted
     if store.lost_events(session_id):
@@ -79,7 +74,19 @@ def distil(store: DistilStore, session_id: int) -> Distilled:
             return Distilled(fuller, low_value_reason(session, fuller))
         if not digest.events:
             return Distilled(None)
-    return Distilled(digest, low_value_reason(session, digest), observer.finish())
+    observations = reading.observer.finish()
+    return Distilled(digest, low_value_reason(session, digest), observations, reached)
+
+
+def _read(
+    store: DistilStore, session: Session, *, continued: bool
+) -> tuple[Reading, Checkpoint | None]:
+    """Read a session, from its last checkpoint on if it has one; returns the next one, if any."""
+    name = made_for(session, continued=continued)
+    reading = resume(store, session, name) or Reading(session, continued=continued)
+    for event in store.events_to_distil(session.id, reading.next_seq):
+        reading.add(event)
+    return reading, checkpoint(reading, name)
 
 
 def save(writer: Writer, session_id: int, distilled: Distilled) -> None:
@@ -90,3 +97,5 @@ def save(writer: Writer, session_id: int, distilled: Distilled) -> None:
     if distilled.observations is not None:
         writer.save_observations(session_id, distilled.observations)
     writer.save_digest(session_id, distilled.digest, distilled.low_value)
+    if distilled.checkpoint is not None:
+        writer.save_checkpoint(session_id, distilled.checkpoint)

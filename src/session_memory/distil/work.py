@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
 
 from session_memory.core.commands import SCAN_CHARS, Step, steps, words
-from session_memory.distil.attempts import Attempt
+from session_memory.distil.attempts import RECENT, Attempt, AttemptLog
 from session_memory.distil.checks import CheckKind, check_of
 from session_memory.distil.put_right import is_wrong_call
 
@@ -65,20 +66,96 @@ class Work(msgspec.Struct, frozen=True):
         return max(self.last_edit, self.last_act, self.last_shipped)
 
 
+class Tally(msgspec.Struct):
+    """What a run of calls did; taking in the next ones in order gives that of all of them."""
+
+    first_edit: int = -1
+    last_edit: int = -1
+    last_code_edit: int = -1
+    last_act: int = -1
+    last_shipped: int = -1
+    checks: dict[CheckKind, CheckResult] = {}
+    failed_before: set[str] = set()
+    """Checks that failed before the first edit."""
+
+    def add(self, attempt: Attempt, cwd: str) -> None:
+        if is_project_edit(attempt, cwd):
+            self.last_edit = attempt.pos
+            self.first_edit = attempt.pos if self.first_edit < 0 else self.first_edit
+            if not _is_note(attempt):
+                self.last_code_edit = attempt.pos
+        if _acts(attempt):
+            self.last_act = attempt.pos
+        if ships(attempt):
+            self.last_shipped = attempt.pos
+        self._check(attempt)
+
+    def _check(self, attempt: Attempt) -> None:
+        command = attempt.command
+        if command is None or attempt.denied or attempt.result_pos is None:
+            return
+        check = check_of(command)
+        if check is None or (attempt.failed and is_wrong_call(attempt)):
+            return  # a call that was wrong verified nothing
+        if attempt.failed and self.first_edit < 0:
+            self.failed_before.add(command)
+        shown = attempt.exit if check.exit_tells else None
+        for kind in check.kinds:
+            self.checks[kind] = CheckResult(attempt.pos, kind, not attempt.failed, command, shown)
+
+    def and_then(self, attempts: Sequence[Attempt], cwd: str) -> Work:
+        """The work of these calls and of the ones that follow them."""
+        whole = Tally(*msgspec.structs.astuple(self))
+        whole.checks, whole.failed_before = dict(self.checks), set(self.failed_before)
+        for attempt in attempts:
+            whole.add(attempt, cwd)
+        own = (
+            result
+            for result in whole.checks.values()
+            if result.passed or whole.first_edit < 0 or result.command not in whole.failed_before
+        )
+        return Work(
+            first_edit=whole.first_edit,
+            last_edit=whole.last_edit,
+            last_code_edit=whole.last_code_edit,
+            last_act=whole.last_act,
+            last_shipped=whole.last_shipped,
+            last_call=attempts[-1].pos if attempts else -1,
+            cut_off=bool(attempts) and attempts[-1].result_pos is None,
+            checks=tuple(sorted(own, key=lambda result: result.pos)),
+        )
+
+
 def work_of(attempts: Sequence[Attempt], cwd: str) -> Work:
-    """Everything the calls of a session did, in one pass."""
-    edits = [a for a in attempts if is_project_edit(a, cwd)]
-    first_edit = min((a.pos for a in edits), default=-1)
-    return Work(
-        first_edit=first_edit,
-        last_edit=max((a.pos for a in edits), default=-1),
-        last_code_edit=max((a.pos for a in edits if not _is_note(a)), default=-1),
-        last_act=max((a.pos for a in attempts if _acts(a)), default=-1),
-        last_shipped=max((a.pos for a in attempts if ships(a)), default=-1),
-        last_call=attempts[-1].pos if attempts else -1,
-        cut_off=bool(attempts) and attempts[-1].result_pos is None,
-        checks=_last_checks(attempts, first_edit),
-    )
+    """Everything these calls did, in one pass."""
+    return Tally().and_then(attempts, cwd)
+
+
+class WorkLog:
+    """What the calls of a session did so far; those long past are looked at once."""
+
+    def __init__(self) -> None:
+        self._settled = Tally()
+        self._of: tuple[str, int, int] = ("", 0, 0)
+        """The directory it was tallied for, and what the calls said of themselves then."""
+        self._pos = 0
+        """Calls up to this place are in it."""
+
+    def all(self, calls: AttemptLog, cwd: str) -> Work:
+        """The work of all calls."""
+        attempts = calls.attempts
+        if self._of != (cwd, calls.late, calls.dropped):
+            self._of, self._pos = (cwd, calls.late, calls.dropped), 0
+            self._settled = Tally()
+        settled = max(0, len(attempts) - RECENT)
+        for attempt in attempts[bisect_right(attempts, self._pos, key=_place) : settled]:
+            self._settled.add(attempt, cwd)
+            self._pos = attempt.pos
+        return self._settled.and_then(attempts[settled:], cwd)
+
+
+def _place(attempt: Attempt) -> int:
+    return attempt.pos
 
 
 def is_project_edit(attempt: Attempt, cwd: str) -> bool:
@@ -136,22 +213,3 @@ def ships(attempt: Attempt) -> bool:
 @lru_cache(maxsize=2048)
 def _is_shipping(command: str) -> bool:
     return _SHIPS.search(command) is not None
-
-
-def _last_checks(attempts: Sequence[Attempt], first_edit: int) -> tuple[CheckResult, ...]:
-    last: dict[CheckKind, CheckResult] = {}
-    failed_before: set[str] = set()
-    for attempt in attempts:
-        command = attempt.command
-        if command is None or attempt.denied or attempt.result_pos is None:
-            continue
-        check = check_of(command)
-        if check is None or (attempt.failed and is_wrong_call(attempt)):
-            continue  # a call that was wrong verified nothing
-        if attempt.failed and (first_edit < 0 or attempt.pos < first_edit):
-            failed_before.add(command)
-        shown = attempt.exit if check.exit_tells else None
-        for kind in check.kinds:
-            last[kind] = CheckResult(attempt.pos, kind, not attempt.failed, command, shown)
-    own = (r for r in last.values() if r.passed or first_edit < 0 or r.command not in failed_before)
-    return tuple(sorted(own, key=lambda result: result.pos))

@@ -232,6 +232,8 @@ class _Capture(msgspec.Struct):
     def _analyze(self, session_id: int, done: Distilled | Exception | None) -> bool:
         if isinstance(done, Exception):
             raise done
+        if done is not None and session_id in self.reader.touched:  # it has changed since
+            done = msgspec.structs.replace(done, checkpoint=None)
         with self.writer.attempt():
             save(self.writer, session_id, done or distil(self.store, session_id))
         return True

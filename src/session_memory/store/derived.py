@@ -52,6 +52,9 @@ DERIVED: dict[str, Derived] = {
     "injection": Derived("what was given to a session", "by flavour and native id", False),
     "job": Derived("background work: what, for whom, how often it failed", "by session id", True),
     "digest": Derived("what was distilled from a session", "by session id", True),
+    "checkpoint": Derived(
+        "where distilling a long session stood", "by session id, and when an event changes", True
+    ),
     "observation": Derived("what a session said that is worth knowing", "by session id", True),
     "mined": Derived("signals mined from a digest", "by session id", True),
     "pattern": Derived(

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
+from session_memory.store.checkpoints import CheckpointReader
 from session_memory.store.rescans import RescanStore
 from session_memory.store.values import (
     Elsewhere,
@@ -258,7 +259,7 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         ...
 
 
-class DistilStore(SessionReader, WritableStore, Protocol):
+class DistilStore(SessionReader, WritableStore, CheckpointReader, Protocol):
     """What making digests asks."""
 
     def unanalyzed(self) -> list[int]:

@@ -54,11 +54,19 @@ def _compressor() -> Any:
     return _zstd().ZstdCompressor(options=options)
 
 
-def _compress(text: bytes) -> bytes:
+def compress(text: bytes) -> bytes:
     """One frame that says how long its text is."""
     compressor = _compressor()
     compressor.set_pledged_input_size(len(text))
     return compressor.compress(text, mode=compressor.FLUSH_FRAME)
+
+
+def decompress(data: bytes) -> bytes:
+    """What `compress` was given; StoreDamaged where that cannot be told."""
+    try:
+        return bytes(_zstd().decompress(data))
+    except _zstd().ZstdError as error:
+        raise StoreDamaged(str(error)) from None
 
 
 class Packed(msgspec.Struct, frozen=True):
@@ -105,11 +113,11 @@ def pack(session_id: int, text: bytes, manifest: bytes = b"") -> Packed:
     a name that was doomed once must never belong to a live file again.
     """
     blocks = [
-        _compress(text[start : start + BLOCK_TEXT]) for start in range(0, len(text), BLOCK_TEXT)
+        compress(text[start : start + BLOCK_TEXT]) for start in range(0, len(text), BLOCK_TEXT)
     ]
     lengths = struct.pack(f"<{len(blocks)}I", *(len(block) for block in blocks))
     trailer = _TRAILER.pack(len(text), BLOCK_TEXT, len(blocks), MAGIC)
-    packed_manifest = _compress(manifest)
+    packed_manifest = compress(manifest)
     data = b"".join(
         (MAGIC, *blocks, packed_manifest, lengths, _MANIFEST.pack(len(packed_manifest)), trailer)
     )
@@ -201,8 +209,8 @@ class SegmentReader:
         if block is None:
             data = self.store.read_range(name, directory.starts[index], directory.lengths[index])
             try:
-                block = bytes(_zstd().decompress(data))
-            except _zstd().ZstdError as error:
+                block = decompress(data)
+            except StoreDamaged as error:
                 raise StoreDamaged(f"segment {name}, block {index}: {error}") from None
             left = directory.text_bytes - index * directory.block_text
             if len(block) != min(left, directory.block_text):  # the footer has no checksum
@@ -225,8 +233,8 @@ def manifest_bytes(store: SegmentStore, name: str) -> bytes | None:
     if not at:
         return None
     try:
-        return bytes(_zstd().decompress(store.read_range(name, at, length))) or None
-    except _zstd().ZstdError as error:
+        return decompress(store.read_range(name, at, length)) or None
+    except StoreDamaged as error:
         raise StoreDamaged(f"segment {name}, manifest: {error}") from None
 
 

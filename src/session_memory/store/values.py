@@ -33,6 +33,18 @@ class EventDraft(msgspec.Struct, array_like=True):
     """Named by a mark of another store: it stays out."""
 
 
+class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
+    """Where distilling a session stood when all its events so far were read."""
+
+    made_for: str
+    """What it depends on besides those events."""
+    next_seq: int
+    """Events from this number on are not in it."""
+    last_event: int
+    """The id of the event that was last in source order."""
+    body: bytes
+
+
 class Whereabouts(msgspec.Struct, frozen=True):
     """What logs say about the place a session ran in."""
 

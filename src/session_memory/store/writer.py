@@ -10,6 +10,7 @@ from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
 from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.store.values import (
+    Checkpoint,
     EventDraft,
     Holder,
     SessionHandle,
@@ -142,6 +143,13 @@ class Writer(Protocol):
         """Replace what was observed of a session's raw text.
 
         Notes and what was observed of text that has gone stay; seen again, it becomes newer.
+        """
+        ...
+
+    def save_checkpoint(self, session_id: int, checkpoint: Checkpoint) -> None:
+        """Keep where distilling a session stands, until one of these events changes or goes.
+
+        Only those of the latest sessions are kept.
         """
         ...
 

@@ -7,6 +7,10 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _AFTER_11 = (
+    "DROP TRIGGER checkpoint_source_renamed",
+    "DROP TRIGGER checkpoint_event_gone",
+    "DROP TRIGGER checkpoint_event_changed",
+    "DROP TABLE checkpoint",
     "DROP TABLE event_word",
     "DROP TRIGGER observation_gone",
     "DROP TRIGGER observation_changed",

@@ -158,16 +158,7 @@ def events(
     superseded: bool = False,
 ) -> Iterator[SessionEvent]:
     """Events in source order; with a reader, their texts are filled in."""
-    event_rows = rows(  # one statement: a commit between two would show half of itself
-        db,
-        f"SELECT {_EVENT_COLUMNS}, segment.name, source.path FROM event e"
-        " JOIN source ON source.id = e.source_id LEFT JOIN segment ON segment.id = e.segment_id"
-        " WHERE e.id BETWEEN ? AND ? AND e.superseded = ?",
-        (*event_range(session_id), superseded),
-    )
-    event_rows.sort(
-        key=_source_order
-    )  # nearly sorted already, which a temporary B-tree does not use
+    event_rows = _event_rows(db, event_range(session_id), superseded)
     calls = {row[8] for row in event_rows if row[4] == "tool_call" and row[8]}
     results = {row[8] for row in event_rows if row[4] == "tool_result" and row[8]}
     both = calls & results
@@ -177,6 +168,29 @@ def events(
         if reader is not None:
             text = "" if row[17] is None else _text_of(db, reader, row)
         yield _event(row, row[8] in both, tokens.pop(row[13], None), text)
+
+
+def events_to_distil(
+    db: Database, session_id: int, reader: SegmentReader, from_seq: int
+) -> Iterator[SessionEvent]:
+    """Live events numbered from there on, in source order, with their texts."""
+    first, last = event_range(session_id)
+    for row in _event_rows(db, (first + from_seq, last), False):
+        text = "" if row[17] is None else _text_of(db, reader, row)
+        yield _event(row, False, None, text)
+
+
+def _event_rows(db: Database, ids: tuple[int, int], superseded: bool) -> list[Row]:
+    """In source order, read by one statement: a commit between two would show half of itself."""
+    event_rows = rows(
+        db,
+        f"SELECT {_EVENT_COLUMNS}, segment.name, source.path FROM event e"
+        " JOIN source ON source.id = e.source_id LEFT JOIN segment ON segment.id = e.segment_id"
+        " WHERE e.id BETWEEN ? AND ? AND e.superseded = ?",
+        (*ids, superseded),
+    )
+    event_rows.sort(key=_source_order)  # nearly sorted, which a temporary B-tree does not use
+    return event_rows
 
 
 def events_by_id(db: Database, ids: list[int]) -> Iterator[SessionEvent]:

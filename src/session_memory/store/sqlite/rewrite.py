@@ -16,7 +16,7 @@ from session_memory.core.index_text import BEFORE, index_text, is_turn, window_t
 from session_memory.core.retention import index_estimate
 from session_memory.core.schema import SessionEvent
 from session_memory.store.segments import SegmentReader, SegmentStore
-from session_memory.store.sqlite import observations, queries
+from session_memory.store.sqlite import checkpoints, observations, queries
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.sqlite.manifests import insert_segment, pack_session, repack
@@ -54,6 +54,7 @@ def rewrite_session(db: Database, segments: SegmentStore, session_id: int, edit:
     if changed or gone:
         with transaction(db):
             note_erasing(db)
+            checkpoints.drop_all(db)
             segment_id, text = _replace(db, session_id, kept)
             _drop(db, session_id, gone, live)
             if text:  # after the rows: the segment tells what they say
@@ -185,6 +186,7 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
     """Apply a replacement to digests and facts; returns the sessions it changed."""
     changed: set[int] = set()
     with transaction(db):
+        checkpoints.drop_all(db)
         for document in changed_documents(db, words):
             plain = _PLAIN.fullmatch(document.column)
             column = plain[1] if plain else document.column

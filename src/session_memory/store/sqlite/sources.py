@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -9,10 +10,12 @@ import msgspec
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.fingerprint import path_name, session_name
-from session_memory.store.sqlite import lost_events
+from session_memory.core.schema import SessionEvent
+from session_memory.store.segments import SegmentReader
+from session_memory.store.sqlite import checkpoints, lost_events, queries
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import event_range
-from session_memory.store.values import Undistilled
+from session_memory.store.values import Checkpoint, Undistilled
 
 
 def set_aside(db: Database, source_id: int, path: str) -> None:
@@ -47,6 +50,7 @@ class SourceReads:
     """Part of SqliteStore."""
 
     _db: Database
+    _reader: SegmentReader
     fingerprint_key: bytes
 
     def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
@@ -166,6 +170,14 @@ class SourceReads:
     def undistilled(self) -> list[Undistilled]:
         """See store.port.Store."""
         return lost_events.undistilled(self._db)
+
+    def checkpoint(self, session_id: int) -> Checkpoint | None:
+        """See store.port.Store."""
+        return checkpoints.load(self._db, session_id)
+
+    def events_to_distil(self, session_id: int, from_seq: int = 0) -> Iterator[SessionEvent]:
+        """See store.port.Store."""
+        return queries.events_to_distil(self._db, session_id, self._reader, from_seq)
 
     def unanalyzed(self) -> list[int]:
         """See store.port.Store."""

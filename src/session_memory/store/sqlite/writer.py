@@ -23,6 +23,7 @@ from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, pack
 from session_memory.store.sqlite import (
+    checkpoints,
     event_copies,
     manifests,
     projects,
@@ -37,7 +38,7 @@ from session_memory.store.sqlite.forget import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.manifests import OpenSession
 from session_memory.store.sqlite.marks import others_in
-from session_memory.store.values import Whereabouts
+from session_memory.store.values import Checkpoint, Whereabouts
 
 _encode = msgspec.json.Encoder().encode
 
@@ -424,3 +425,7 @@ class SqliteWriter:
     def save_observations(self, session_id: int, observations: list[Observation]) -> None:
         """See store.port.Writer."""
         observing.save(self._db, session_id, observations)
+
+    def save_checkpoint(self, session_id: int, checkpoint: Checkpoint) -> None:
+        """See store.port.Writer."""
+        checkpoints.save(self._db, session_id, checkpoint)

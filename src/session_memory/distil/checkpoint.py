@@ -1,0 +1,126 @@
+"""Where distilling a long session stood: it goes on with what is new, and not from the start.
+
+What has read the events so far is written down whole. Reading the rest into it gives what reading
+all of them would, so a checkpoint saves time and changes nothing; one that is missing, or that
+cannot be read, costs that time once.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections import deque
+
+from session_memory import __version__
+from session_memory.core.digest import DIGEST_VERSION
+from session_memory.core.hashing import blake2b
+from session_memory.core.schema import (
+    CommandRun,
+    Cure,
+    ErrorSeen,
+    Observation,
+    RuleStatement,
+    Session,
+    SessionEvent,
+)
+from session_memory.distil.attempts import Attempt, AttemptLog
+from session_memory.distil.checks import Check
+from session_memory.distil.cures import CureLog
+from session_memory.distil.digest import DigestBuilder
+from session_memory.distil.main_request import MainRequest
+from session_memory.distil.observe import Observer
+from session_memory.distil.outcome import Mark
+from session_memory.distil.plan_items import PlanItems
+from session_memory.distil.plans import PlanLog
+from session_memory.distil.rules import RuleLog
+from session_memory.distil.runs import Call, Run, RunLog
+from session_memory.distil.session_logs import SessionLogs
+from session_memory.distil.settled import ClosedTurn, TurnWork
+from session_memory.distil.turns import Ref, Turn
+from session_memory.distil.work import CheckResult, Tally, WorkLog
+from session_memory.store.checkpoints import CheckpointReader
+from session_memory.store.values import Checkpoint
+
+WORTHWHILE = 1000
+"""Events of a session from which on reading them all again takes longer than a blink."""
+APART = 250
+"""New events from which on another checkpoint is made: until then they are read again."""
+
+
+class Reading:
+    """Everything that reads the events of one session, in one pass."""
+
+    def __init__(self, session: Session, *, continued: bool) -> None:
+        self.logs = SessionLogs()
+        self.observer = Observer(session, self.logs)
+        self.builder = DigestBuilder(self.logs, continued=continued)
+        self.cwd = session.cwd or ""
+        self.last_event = 0
+        self.next_seq = 0
+        self.fresh = 0
+        """Events read since the last checkpoint."""
+
+    def add(self, event: SessionEvent) -> None:
+        """Take in the next event."""
+        self.logs.add(event)
+        self.observer.add(event)
+        self.builder.add(event)
+        self.last_event = event.id
+        self.next_seq = max(self.next_seq, event.seq + 1)
+        self.fresh += 1
+
+    def look_back(self) -> None:
+        """Find out what is settled, so that nobody has to look there again."""
+        self.builder.cures.find(self.logs.calls)
+        self.logs.work_in(self.cwd)
+
+
+def made_for(session: Session, *, continued: bool) -> str:
+    """What a checkpoint depends on besides the events: of anything else it is of no use."""
+    known = (session.id, session.flavor, session.external_id, session.cwd, session.source_kind)
+    told = repr((__version__, DIGEST_VERSION, *known, continued)).encode("utf-8", "surrogatepass")
+    return blake2b(told, digest_size=16).hexdigest()
+
+
+def checkpoint(reading: Reading, name: str) -> Checkpoint | None:
+    """Where the reading stands; None where making a checkpoint is not worth it."""
+    if reading.builder.events < WORTHWHILE or reading.fresh < APART:
+        return None
+    reading.fresh = 0
+    reading.look_back()
+    body = pickle.dumps(reading, protocol=5)
+    return Checkpoint(name, reading.next_seq, reading.last_event, body)
+
+
+def resume(store: CheckpointReader, session: Session, name: str) -> Reading | None:
+    """The reading that the session's checkpoint stands for; None where there is none of use."""
+    found = store.checkpoint(session.id) if session.event_count >= WORTHWHILE else None
+    if found is None or found.made_for != name:
+        return None
+    try:
+        reading = _Loader(io.BytesIO(found.body)).load()
+    except Exception:  # noqa: BLE001 - whatever is wrong with it, the events are here
+        return None
+    return reading if isinstance(reading, Reading) else None
+
+
+_PARTS = (
+    *(Attempt, AttemptLog, Call, Check, CheckResult, ClosedTurn, CommandRun, Cure, CureLog),
+    *(DigestBuilder, ErrorSeen, MainRequest, Mark, Observation, Observer, PlanItems, PlanLog),
+    *(Reading, Ref, RuleLog, RuleStatement, Run, RunLog, SessionLogs, Tally, Turn, TurnWork),
+    *(WorkLog, deque),
+)
+"""All that a reading is made of, besides plain values."""
+
+
+_BY_NAME = {(part.__module__, part.__qualname__): part for part in _PARTS}
+
+
+class _Loader(pickle.Unpickler):
+    """Makes nothing but the parts of a reading, whatever the bytes ask for."""
+
+    def find_class(self, module_name: str, global_name: str) -> type:
+        try:
+            return _BY_NAME[module_name, global_name]
+        except KeyError:
+            raise pickle.UnpicklingError(f"a checkpoint has no {global_name}") from None
