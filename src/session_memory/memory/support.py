@@ -139,7 +139,7 @@ def why_unsupported(statement: str, evidence: Evidence) -> str | None:
     basis = Basis(cited) if cited else evidence.uncited
     if basis is None:
         return "it cites nothing"
-    said = _OWN_LINK.sub("]", _DATE.sub(" ", _TRACE.sub("", _EVENT.sub("", statement))))
+    said = _OWN_LINK.sub("]", _TRACE.sub("", _EVENT.sub("", statement)))
     said = said.replace("[REDACTED_SECRET]", "")
     for name in map(_normal, _names(said)):
         if name not in (basis.done if " " in name else basis.everything):
@@ -202,7 +202,7 @@ def _names(said: str) -> list[str]:
             prose.append(line)
     plain = "\n".join(prose)
     names += [match[1] for match in _CODE.findall(plain)]
-    return names + _NAME.findall(_CODE.sub(" ", plain))
+    return names + _NAME.findall(_DATE.sub(" ", _CODE.sub(" ", plain)))
 
 
 def _normal(text: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -53,6 +53,8 @@ class Play(msgspec.Struct, frozen=True):
     part: Part = "deltas"
     text: str = "hello"
     """`${trace}` in it becomes the id of the newest trace that the request shows."""
+    answer: Callable[[str], str] | None = None
+    """Makes the text of what the request says, instead of `text`."""
     retry_after: str = ""
 
 
@@ -138,8 +140,12 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
         path = self.path.partition("?")[0]
         play = self.stage.next_play(Received(path, dict(self.headers), body))
-        shown = json.dumps(body).partition("(trace: `")[2].partition("`")[0]
-        play = msgspec.structs.replace(play, text=play.text.replace("${trace}", shown))
+        if play.answer is not None:
+            text = play.answer("\n".join(_contents(body)))
+        else:
+            shown = json.dumps(body).partition("(trace: `")[2].partition("`")[0]
+            text = play.text.replace("${trace}", shown)
+        play = msgspec.structs.replace(play, text=text)
         asked = "output_config" in body or "text" in body or "response_format" in body
         if play.part == "no_schema" and asked:
             self._refuse(400, play, "response_format is not supported")
@@ -175,6 +181,13 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(f"{line}data: {json.dumps(data)}\n\n".encode())
             except OSError:
                 return  # the client has given up
+
+
+def _contents(body: dict[str, Any]) -> Iterator[str]:
+    """The texts of a request's messages."""
+    for message in body.get("messages") or body.get("input") or ():
+        content = message.get("content", "")
+        yield content if isinstance(content, str) else "".join(p.get("text", "") for p in content)
 
 
 def _halves(text: str) -> list[str]:

@@ -73,6 +73,17 @@ class Program:
         ):
             self.json(*step, "--json")
 
+    def remember_with(self, url: str, logs: Path) -> list[str]:
+        """Sweep anew and make memories with a model at this address; every text that was kept."""
+        shutil.rmtree(self._home.root / "memory", ignore_errors=True)
+        self._config.write_text(source_settings(logs) + model_settings(url), encoding="utf-8")
+        self.json("sweep", "--json")
+        while self.json("project", "memory", "extract", "--now", "--json")["written"]:
+            pass
+        self.json("project", "memory", "consolidate", "--all", "--json")
+        memories = self._home.root / "memory" / "data" / "memories"
+        return [path.read_text(encoding="utf-8") for path in sorted(memories.rglob("*.md"))]
+
     def told_at_start(self, directory: str) -> str:
         """What the hook prints into a new session in this directory."""
         # As the installer writes it, but without a worker: nothing may run after we have ended.
@@ -118,3 +129,11 @@ def source_settings(logs: Path) -> str:
         parts.append(f"[sources.{agent}]\nenabled = {str(bool(folders)).lower()}\n")
         parts.append(f"paths = {json.dumps(folders)}\n")
     return "".join(parts)
+
+
+def model_settings(url: str) -> str:
+    """Settings for a model at this address, with room for every labelled session."""
+    caps = "run_max_calls = 10000\nrun_max_tokens = 1000000000\nday_max_tokens = 1000000000\n"
+    where = f'provider = "openai"\nbase_url = "{url}/v1"\nname = "scripted"\n'
+    memory = "[memory]\nmax_traces = 1000\n"  # files of older traces would be removed
+    return f"{memory}[model]\n{where}{caps}run_max_usd = 1000.0\nday_max_usd = 1000.0\n"

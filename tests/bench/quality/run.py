@@ -21,9 +21,12 @@ from pathlib import Path
 from tests.bench.corpora import SHARED
 from tests.bench.quality import report
 from tests.bench.quality.labels import HALVES, Half, Labels, load_matcher, read_labels
+from tests.bench.quality.lying_model import LyingModel
 from tests.bench.quality.outputs import collect
 from tests.bench.quality.program import Program, has_store
 from tests.bench.quality.scoring import score_all
+
+from session_memory.testing.model_server import ModelServer, Play
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -49,6 +52,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--unjudged", action="store_true", help="list lines no label judges")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument("--held-out", action="store_true", help="list those of the report half too")
+    parser.add_argument(
+        "--model",
+        choices=("scripted",),
+        help="let a model that lies make the memories, and count which of its statements are kept",
+    )
     return parser.parse_args(arguments)
 
 
@@ -61,6 +69,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.store is not None and not has_store(options.store):
         print(f"nothing was captured in {options.store}: use --keep first", file=sys.stderr)
         return 1
+    if options.model:
+        return _try_lies(options)
     labels = read_labels(options.labels)
     with _program(options) as program:
         began = time.monotonic()
@@ -82,6 +92,19 @@ def main(arguments: Sequence[str]) -> int:
         print(line)
     print(f"\ncapture {captured - began:.0f} s, outputs and scores {ended - captured:.0f} s")
     return 0
+
+
+def _try_lies(options: argparse.Namespace) -> int:
+    """Say which statements of a lying model became memory; fails if one of its lies did."""
+    model = LyingModel()
+    with ModelServer([Play(answer=model.answer)]) as server, _program(options) as program:
+        tally = model.tally(program.remember_with(server.url, options.labels / "logs"))
+    if options.json:
+        print(json.dumps(tally))
+    else:
+        for kind, (kept, written) in tally.items():
+            print(f"{kind:<14} {kept} of {written} kept")
+    return int(any(kept for kind, (kept, _) in tally.items() if kind != "honest"))
 
 
 def _score(program: Program, labels: Labels) -> report.Scores:

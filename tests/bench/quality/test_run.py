@@ -138,3 +138,16 @@ def make_labels(folder: Path, log: Path) -> None:
     for name, label in files.items():
         (folder / f"{name}.jsonl").write_text(json.dumps(label) + "\n", encoding="utf-8")
     shutil.copy(stand_in_match.__file__, folder / "match.py")
+
+
+def test_no_lie_of_a_model_becomes_memory_and_what_is_true_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = make_log(tmp_path / "logs" / "claude" / "agentv" / "projects")
+    make_labels(tmp_path, log)
+    assert main(["--labels", str(tmp_path), "--model", "scripted", "--json"]) == 0
+    tally = json.loads(capsys.readouterr().out)
+    kept, written = tally.pop("honest")
+    assert kept == written > 0
+    assert all(kept == 0 for kept, _ in tally.values())
+    assert tally["invented"][1] > 0 and tally["cited wrongly"][1] > 0
