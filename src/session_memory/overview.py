@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 import msgspec
 
 from session_memory.core.jobs import state_of
+from session_memory.core.loop.catalog import Proposal
 from session_memory.core.pauses import is_paused
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.pauses import read_pauses
@@ -55,8 +56,13 @@ def read_overview(
     now: int,
     open_store: Callable[[], AbstractContextManager[Store]],
     policy: Curate,
+    *,
+    detect: bool = True,
 ) -> Overview:
-    """What the first screen shows; writes nothing."""
+    """What the first screen shows; writes nothing.
+
+    Without `detect`, rules are counted as detection last left them: it reads all evidence.
+    """
     if not store_exists(paths.data):
         return Overview(next=BEGIN)
     if (damage := known_damage(str(paths.data))) is not None:
@@ -66,7 +72,8 @@ def read_overview(
     with open_store() as store:
         info = store.info()
         failed = sum(state_of(job, now) == "failed" for job in store.jobs.all())
-        undecided = _undecided(store, paths, policy, now)
+        fresh = _detected(store, paths, now) if detect else []
+        undecided = _undecided(fresh, paths, policy, now)
     return Overview(
         sessions=info.sessions,
         agents=info.per_flavor,
@@ -79,24 +86,35 @@ def read_overview(
     )
 
 
-def _undecided(store: Store, paths: Paths, policy: Curate, now: int) -> int:
+def _undecided(fresh: list[Proposal], paths: Paths, policy: Curate, now: int) -> int:
     """Rules that await a yes or no: those kept for review, and those that `rules` would add."""
-    from session_memory.curate.candidates import proposals_of
     from session_memory.curate.catalog import read_catalog
     from session_memory.curate.review import grounds
+
+    catalog = read_catalog(paths.data).asleep(now)
+    proposals = {**catalog.proposals, **{proposal.id: proposal for proposal in fresh}}
+    catalog = msgspec.structs.replace(catalog, proposals=proposals)
+    return sum(
+        name not in catalog.snoozed
+        and catalog.status(name) == "candidate"
+        and grounds(catalog, name, policy).gate.promotes
+        for name in proposals
+    )
+
+
+def _detected(store: Store, paths: Paths, now: int) -> list[Proposal]:
+    """What detection would add to the proposals that are kept; nothing where it just ran."""
+    from session_memory.curate.freshness import is_current
+
+    if is_current(paths, store):
+        return []
+    from session_memory.curate.candidates import proposals_of
     from session_memory.detect.cluster import cluster
     from session_memory.detect.rank import rank
 
     patterns = store.patterns
     found = rank(cluster(patterns.evidence, patterns.statuses()), now)
-    fresh = proposals_of((each for each in found if not each.left_out), patterns.evidence())
-    files = read_catalog(paths.data)
-    proposals = {**files.proposals, **{proposal.id: proposal for proposal in fresh}}
-    catalog = msgspec.structs.replace(files, proposals=proposals)
-    return sum(
-        catalog.status(name) == "candidate" and grounds(catalog, name, policy).gate.promotes
-        for name in proposals
-    )
+    return proposals_of((each for each in found if not each.left_out), patterns.evidence())
 
 
 def _waits(paths: Paths, undecided: int, failed: int, now: int) -> Iterator[Step]:

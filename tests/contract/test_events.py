@@ -274,3 +274,15 @@ def test_a_writer_sees_what_it_wrote_in_the_same_block(store: Store) -> None:
         assert (again.id, again.created) == (session_id, True)
     with store.writing() as writer:
         assert writer.session("claude", "one", None).created is False
+
+
+def test_places_of_events_stand_in_source_order_and_lead_to_the_events(store: Store) -> None:
+    second = said("s", "/logs/b", turn(0, "third", fingerprint=3), turn(5, "fourth", fingerprint=4))
+    first = said("s", "/logs/a", turn(0, "first", fingerprint=1), turn(7, "second", fingerprint=2))
+    (session_id, *_) = capture(store, second, first)
+    places = store.event_places(session_id)
+    assert [place.id for place in places] == [each.id for each in store.events(session_id)]
+    assert [place.kind for place in places] == [each.kind for each in store.events(session_id)]
+    wanted = [places[2].id, places[0].id, 12345]
+    found = store.events_at(wanted)
+    assert [store.text(each) for each in found] == ["third", "first"]

@@ -74,6 +74,15 @@ def test_evidence_is_what_was_mined(store: Store) -> None:
     assert list(store.patterns.evidence(repo="another")) == []
 
 
+def test_the_stamp_of_evidence_changes_with_it(store: Store) -> None:
+    before = store.patterns.evidence_stamp()
+    one = mined(store)
+    first = store.patterns.evidence_stamp()
+    assert before != first == store.patterns.evidence_stamp()
+    store.patterns.save_signals([(one, (SIGNAL, SIGNAL))])
+    assert store.patterns.evidence_stamp() != first
+
+
 def test_failures_are_those_of_sessions_that_had_any(store: Store) -> None:
     one, two = capture(store, ONE, Said("two", "/logs/two.jsonl", (event(2),), lived(3, 4)))
     seen = ErrorSeen("no module <name>", 1, "No module named 'yaml'")

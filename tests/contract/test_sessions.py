@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from session_memory.core.facts import Fact
 from session_memory.core.project.identity import Resolution
+from session_memory.core.schema import Cost, ErrorSeen
 from session_memory.errors import Ambiguous, NotFound, UsageError
 from session_memory.store.port import SessionQuery, Store
-from session_memory.store.values import OldDigests, Whereabouts
+from session_memory.store.values import OldDigests, SessionFigures, Whereabouts
 from session_memory.testing.store_drafts import (
     START,
     Said,
@@ -185,6 +187,7 @@ def test_sessions_come_newest_first_and_can_be_narrowed(store: Store) -> None:
     )
     assert listed(store) == ["new", "new:sub", "codex", "old", "undated"]
     assert listed(store, limit=2) == ["new", "new:sub"]
+    assert listed(store, limit=2, offset=1) == ["new:sub", "codex"]
     assert listed(store, flavor="codex") == ["codex"]
     assert listed(store, include_subagents=False) == ["new", "codex", "old", "undated"]
     assert listed(store, since=START + 50, until=START + 91) == ["new", "codex"]
@@ -199,6 +202,7 @@ def test_sessions_can_be_narrowed_by_what_became_of_them(store: Store) -> None:
     analyze(store, bad, distilled(outcome="fail"))
     evict(store, bad)
     assert store.outcomes() == {good: "success", bad: "fail"}
+    assert store.outcomes({bad, 99}) == {bad: "fail"}
     assert store.digest_versions() == {good: 1, bad: 1}
     assert store.old_digests() == OldDigests(waiting=0, kept=1)
     assert store.digest_stamps() == {}  # neither has a project
@@ -206,6 +210,29 @@ def test_sessions_can_be_narrowed_by_what_became_of_them(store: Store) -> None:
     assert listed(store, state="analyzed") == ["good"]
     assert listed(store, state="raw_evicted") == ["bad"]
     assert listed(store, state="captured") == ["open"]
+
+
+def test_sessions_are_counted_by_the_day_they_began_on(store: Store) -> None:
+    day = 86_400_000
+    begun = {"one": 0, "two": 5, "later": 2 * day, "before": -9 * day}
+    for place, (name, at) in enumerate(begun.items()):
+        facts = lived(at, at + 10)
+        capture(store, Said(name, f"/logs/{name}", (event(place, name),), facts))
+    today = datetime.fromtimestamp(START / 1000, UTC).date()
+    assert store.sessions_by_day(START - day) == {today: 2, today + timedelta(days=2): 1}
+
+
+def test_the_figures_of_digests_are_listed_without_sub_agents(store: Store) -> None:
+    said = [
+        Said("main", "/logs/main", (event(0, "main"),), lived(0, 10)),
+        Said("old", "/logs/old", (event(0, "old"),), lived(-90, -80)),
+        Said("sub", "/logs/sub", (event(0, "sub"),), lived(0, 10), parent="main"),
+    ]
+    error = ErrorSeen("no module <NAME>", 3, "no module yaml")
+    digest = distilled(first_at=START, calls_before_edit=4, errors=(error,), cost=Cost(usd=0.5))
+    for number_of in capture(store, *said):
+        analyze(store, number_of, digest)
+    assert store.session_figures(START) == [SessionFigures("success", START, 4, 1, 0.5)]
 
 
 def test_a_directory_resolved_once_keeps_its_project(store: Store) -> None:

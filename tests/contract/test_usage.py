@@ -198,3 +198,12 @@ def test_usage_survives_eviction_and_is_not_counted_again_by_a_fork(store: Store
     capture(store, said("fork", 9, response("r", 10)))
     assert store.session(session_id).cost.output == 10
     assert total(store) == 10
+
+
+def test_responses_of_a_session_are_listed_by_their_time(store: Store) -> None:
+    late, early = response("a", 10, at=START + 50), response("b", 20, at=START + 40)
+    (session_id,) = capture(store, said("s", START, late, early))
+    costs = store.response_costs(session_id)
+    assert [cost.at for cost in costs] == [START + 40, START + 50]
+    (row,) = store.usage("session")
+    assert sum(cost.tokens for cost in costs) == row.cost.total_tokens

@@ -53,7 +53,7 @@ def test_home_says_what_waits_for_the_user(space: Workspace) -> None:
     write_samples(space.claude)
     space.sweep()
     with opened(space) as served:
-        assert "Waits for you" not in shown(served, "/")
+        assert "Waits for you Nothing" in shown(served, "/")
         config = str(space.write_config())
         space.run("--config", config, "rules", "detect")
         space.run("--config", config, "rules", "propose")

@@ -80,7 +80,7 @@ def command(app: App, *, fix: bool, dry_run: bool, quick: bool) -> int:
     if dry_run and not fix:
         raise click.UsageError("--dry-run goes with --fix", click.get_current_context())
     fixes = fix_all(app, dry_run=dry_run) if fix else Fixes()
-    checks = [*_checks(app), *wiring_checks(app, quick=quick)]
+    checks = all_checks(app, quick=quick)
     counts = Counter(check.result for check in checks)
     if app.json:
         emit_json(
@@ -98,6 +98,11 @@ def command(app: App, *, fix: bool, dry_run: bool, quick: bool) -> int:
     if counts["fail"]:
         return 1
     return EXIT_WARNINGS if counts["warn"] else EXIT_OK
+
+
+def all_checks(app: App, *, quick: bool) -> list[Check]:
+    """Everything the doctor looks at; `quick` leaves out what is tried by running it."""
+    return [*_checks(app), *wiring_checks(app, quick=quick)]
 
 
 def _show(fixes: Fixes, checks: list[Check]) -> None:

@@ -23,7 +23,8 @@ from session_memory.cli.agents import Agent, find_agents
 from session_memory.cli.app import App
 from session_memory.cli.output import Meaning, columns, hanging, one_line, paint
 from session_memory.install import hook_files
-from session_memory.install.plan import FileChange, InstallRequest, Plan, Problem
+from session_memory.install.ledger import read_ledger
+from session_memory.install.plan import FileChange, InstallRequest, Plan, Problem, plan_init
 from session_memory.install.policy_checks import check_policies
 
 _GETS = {
@@ -110,6 +111,25 @@ def show_summary(plan: Plan, request: InstallRequest) -> None:
         click.echo("")
     for line in _about(plan, request):
         click.echo("\n".join(hanging("", line, columns(), "dim")))
+
+
+def planned(app: App) -> list[tuple[str, tuple[str, ...]]]:
+    """What `init` would do now: for each agent that is here, its name and a line for each thing."""
+    context, launchers = wiring.context(app), wiring.launchers(app)
+    request = InstallRequest(tuple(wiring.clients(context, ())), context, launchers)
+    plan = plan_init(request, wiring.file_reader(context), read_ledger(launchers.data))
+    return [
+        (
+            agents()[client.name].title,
+            tuple(
+                text
+                for text, _ in _agent_lines(
+                    client.name, client.files(context, launchers), plan, request
+                )
+            ),
+        )
+        for client in request.clients
+    ]
 
 
 def _agent_lines(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from session_memory.cli.app import App, pass_app
 from session_memory.errors import ConfigError, extra_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from session_memory.install.checks import Check
+    from session_memory.web.context import FirstStep, FrontEnd
 
 
 @click.command()
@@ -48,7 +54,7 @@ def command(
         if not no_browser:
             click.launch(link)
 
-    context = WebContext(app.config, app.paths, app.clock, app.environ, str(Path.home()))
+    context = WebContext(app.config, app.paths, app.clock, app.environ, _front_end(app))
     serve(
         context,
         port=port,
@@ -56,3 +62,20 @@ def command(
         idle_seconds=idle_minutes * 60.0,
         announce=announce,
     )
+
+
+def _front_end(app: App) -> FrontEnd:
+    """The doctor and the plan of `init`, imported when a page first asks for them."""
+    from session_memory.web.context import FirstStep, FrontEnd
+
+    def check() -> Sequence[Check]:
+        from session_memory.cli.doctor import all_checks
+
+        return all_checks(app, quick=True)
+
+    def plan_init() -> Sequence[FirstStep]:
+        from session_memory.cli.init_summary import planned
+
+        return [FirstStep(agent, lines) for agent, lines in planned(app)]
+
+    return FrontEnd(check, plan_init)

@@ -32,6 +32,7 @@ from session_memory.curate.catalog import (
     write_patterns,
     write_proposals,
 )
+from session_memory.curate.freshness import note_detection
 from session_memory.curate.review import (
     Decision,
     DecisionRequest,
@@ -93,7 +94,7 @@ def read_for_review(context: CurateContext) -> Catalog:
         )
     catalog = under_gate(files, context.config.curate)
     _warn_of_missing(context, catalog)
-    return replace(catalog, retirements=_retirements(context))
+    return replace(catalog.asleep(context.clock()), retirements=_retirements(context))
 
 
 def list_for_review(
@@ -231,7 +232,7 @@ def propose_detected(context: CurateContext) -> Sequence[Decision]:
         return ()
     with context.open_store() as store:
         detect(store.patterns, DetectQuery(), context.clock())
-        found = store.patterns.statuses()
+        found, stamp = store.patterns.statuses(), store.patterns.evidence_stamp()
     detected = detected_proposals(context)
     names = {proposal.id for proposal in detected}
     others = [
@@ -239,7 +240,9 @@ def propose_detected(context: CurateContext) -> Sequence[Decision]:
         for name, proposal in read_catalog(context.paths.data).proposals.items()
         if name not in names and (name in found or not proposal.rank)
     ]
-    return take_in(context, [*others, *detected], complete=True)
+    decisions = take_in(context, [*others, *detected], complete=True)
+    note_detection(context.paths, stamp)
+    return decisions
 
 
 def add_rule(context: CurateContext, rule: OwnRule, *, dry_run: bool = False) -> Sequence[Decision]:

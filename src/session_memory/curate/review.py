@@ -40,13 +40,15 @@ OURSELVES = "session-memory"
 class DecisionRequest(msgspec.Struct, frozen=True):
     """What a person wants done with a pattern, and who, when and why."""
 
-    action: Literal["approve", "reject", "edit", "retire", "supersede"]
+    action: Literal["approve", "reject", "edit", "retire", "supersede", "snooze"]
     pattern: str
     who: str
     at: int
     why: str = ""
     text: str | None = None
     superseded_by: str | None = None
+    until: int | None = None
+    """When a rule that is put off comes back."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -87,6 +89,7 @@ def review(catalog: Catalog, request: DecisionRequest, policy: Curate, clean: Cl
         why=clean(request.why),
         distribution_ready=after == "approved",
         superseded_by=request.superseded_by if after == "superseded" else None,
+        snoozed_until=request.until if request.action == "snooze" else None,
         snapshot=ground.snapshot,
         evidence=ground.evidence,
     )
@@ -158,6 +161,10 @@ def _status_after(
             if other is None or other == request.pattern or catalog.status(other) not in LIVE:
                 raise UsageError(f"{request.pattern} can be superseded by another rule in use only")
             return "superseded"
+        case "snooze":
+            if before not in ("candidate", "provisional"):
+                raise UsageError(f"{request.pattern} is {before}: it does not await a decision")
+            return before
         case "edit":
             if before not in LIVE and before != "candidate":
                 raise UsageError(f"{request.pattern} is {before}: approve it before editing it")
@@ -278,6 +285,8 @@ def grounds(catalog: Catalog, name: str, policy: Curate) -> Grounds:
 def awaits_decision(catalog: Catalog, name: str, policy: Curate) -> bool:
     """Whether a person should look at it: new, edited, with more evidence, or without effect."""
     pattern, status = catalog.patterns.get(name), catalog.status(name)
+    if name in catalog.snoozed:
+        return False
     if status == "candidate" or pattern is None:
         return True
     if pattern.is_edited or catalog.retirement(name) is not None:

@@ -26,6 +26,7 @@ from session_memory.forget.report import ForgetContext, ForgetReport, Rewrite, w
 from session_memory.journal import forget as journals
 from session_memory.memory import forget as memories
 from session_memory.store.given_files import forget_given
+from session_memory.store.saved_searches import drop_searches, is_in_searches
 from session_memory.worker.injection_pages import drop_pages, page_texts
 
 
@@ -89,6 +90,18 @@ def _is_in_pages(context: ForgetContext, rewrite: Rewrite) -> bool:
     return any(rewrite(text) != text for text in page_texts(context.paths.state))
 
 
+def _forget_searches(context: ForgetContext, gone: ForgottenSessions) -> None:
+    drop_searches(context.paths.data, lambda word: word in gone.project_keys)
+
+
+def _rewrite_searches(context: ForgetContext, rewrite: Rewrite) -> None:
+    drop_searches(context.paths.data, lambda word: rewrite(word) != word)
+
+
+def _is_in_searches(context: ForgetContext, rewrite: Rewrite) -> bool:
+    return is_in_searches(context.paths.data, lambda word: rewrite(word) != word)
+
+
 def _forget_audit(context: ForgetContext, gone: ForgottenSessions) -> None:
     audit.forget(context.paths.data, gone.owns, FORGOTTEN)
 
@@ -123,6 +136,9 @@ FEATURES: dict[str, Feature] = {
         ("state/spool", "state/told", "state/served.json", "state/logs"), _forget_hook_files
     ),
     "injection": Feature(("state/inject",), _drop_pages, _drop_pages, _is_in_pages),
+    "saved searches": Feature(
+        ("data/saved-searches.json",), _forget_searches, _rewrite_searches, _is_in_searches
+    ),
     "wiring": Feature(("data/install.json",), wiring_record),
     "audit": Feature(("data/audit.jsonl",), _forget_audit),
 }

@@ -11,7 +11,7 @@ from session_memory.core.text.safe_text import one_line, stripped
 from session_memory.measure.effect import LOOKS
 
 BAR = 40
-_NAMES = {
+GROUPS = {
     "before": "before",
     "after": "after",
     "control_before": "others before",
@@ -76,7 +76,7 @@ def _paragraph(effect: Effect, texts: Mapping[str, str]) -> Iterable[str]:
     yield f"  since {since}{look}; rates of recurrence with exact 95% intervals:"
     for name, group in effect.groups.items():
         share = f"{group.recurred}/{group.sessions}"
-        yield f"    {_NAMES[name]:<13} {group.rate.estimate:>4.0%} {share:>9} [{bar(group.rate)}]"
+        yield f"    {GROUPS[name]:<13} {group.rate.estimate:>4.0%} {share:>9} [{bar(group.rate)}]"
     for change in effect.changes:
         yield f"    {change_sentence(change)}"
     yield from (f"  note: {text}" for text in effect.caveats)
@@ -141,7 +141,7 @@ def _plot(groups: Mapping[str, Figures]) -> str:
         low, middle, high = (
             round(_LEFT + value * _WIDTH, 1) for value in (rate.low, rate.estimate, rate.high)
         )
-        label = escape(f"{_NAMES[name]} {group.recurred}/{group.sessions}")
+        label = escape(f"{GROUPS[name]} {group.recurred}/{group.sessions}")
         rows.append(
             f'<text x="0" y="{y + 4}" font-size="12">{label}</text>'
             f'<line x1="{low}" x2="{high}" y1="{y}" y2="{y}" stroke="#555" stroke-width="2"/>'

@@ -220,11 +220,23 @@ FILES: dict[str, LocalFile] = {
         "people read and edit the files",
         "entries and what was made of them go",
     ),
+    "data/saved-searches.json": LocalFile(
+        "searches that the user kept by name",
+        "web",
+        "is about how one person works on this machine",
+        "searches that name a forgotten text or project are dropped",
+    ),
     "state/last_sweep.json": LocalFile(
         "the report of the last sweep",
         "ingest",
         "is about a run on this machine",
         "removed whole",
+    ),
+    "state/rules-detected": LocalFile(
+        "how much evidence the last detection of rules saw",
+        "curate",
+        "is about a run on this machine",
+        "nothing: it holds no text",
     ),
     "state/rules-listed.json": LocalFile(
         "ids of the rules that were listed last, in their order",

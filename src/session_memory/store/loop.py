@@ -53,6 +53,10 @@ class Patterns(Protocol):
         """Every mined session that counts as evidence, the last captured first."""
         ...
 
+    def evidence_stamp(self) -> str:
+        """A short text that changes with what `evidence` gives."""
+        ...
+
     def failures(self) -> Iterator[Failures]:
         """The errors and cures of every session that counts as evidence, the newest first."""
         ...

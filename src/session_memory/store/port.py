@@ -18,8 +18,9 @@ every protocol, and holds any implementation to these promises:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import date
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from session_memory.core.cursor import Cursor, Stamp
@@ -30,12 +31,15 @@ from session_memory.store.rescans import RescanStore
 from session_memory.store.values import (
     Elsewhere,
     EventDraft,
+    EventPlace,
     Finding,
     Holder,
     MarksApplied,
     ObservationQuery,
     OldDigests,
     Repaired,
+    ResponseCost,
+    SessionFigures,
     SessionHandle,
     SessionQuery,
     StoreInfo,
@@ -127,8 +131,28 @@ class SessionReader(Protocol):
         """The digest, or None while the session is not analyzed."""
         ...
 
-    def outcomes(self) -> dict[int, str]:
-        """The outcome of every session that has a digest."""
+    def outcomes(self, among: Collection[int] | None = None) -> dict[int, str]:
+        """The outcome of every session, of these or of all, that has a digest."""
+        ...
+
+    def sessions_by_day(self, since: int) -> dict[date, int]:
+        """How many sessions, without sub-agents, began on each day (UTC) since then."""
+        ...
+
+    def event_places(self, session_id: int) -> list[EventPlace]:
+        """All live events of a session, in source order, without what they say."""
+        ...
+
+    def events_at(self, event_ids: Sequence[int]) -> list[SessionEvent]:
+        """Live events by their ids, in that order; tokens and pairing belong to whole sessions."""
+        ...
+
+    def session_figures(self, since: int) -> list[SessionFigures]:
+        """The figures of every digest of a session, without sub-agents, that ended since then."""
+        ...
+
+    def response_costs(self, session_id: int) -> list[ResponseCost]:
+        """Every counted response of a session that has a time, oldest first."""
         ...
 
     def digest_versions(self) -> dict[int, int]:

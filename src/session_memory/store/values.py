@@ -125,6 +125,38 @@ class SessionQuery(msgspec.Struct, frozen=True):
     include_empty: bool = False
     """Also those of which only a title or a directory is known."""
     limit: int | None = None
+    offset: int = 0
+    """How many of those that fit come before; only with a limit."""
+
+
+class EventPlace(msgspec.Struct, frozen=True, gc=False):
+    """An event of a session in as few words as paging needs."""
+
+    id: int
+    kind: EventKind
+    at: int | None
+    tool_class: ToolClass | None
+    call_id: str | None
+    is_error: bool
+
+
+class SessionFigures(msgspec.Struct, frozen=True, gc=False):
+    """What a digest says in numbers, of a session that no other one started."""
+
+    outcome: str
+    first_at: int | None
+    calls_before_edit: int | None
+    errors: int
+    """Different ones."""
+    usd: float | None
+
+
+class ResponseCost(msgspec.Struct, frozen=True, gc=False):
+    """What one response of a session took."""
+
+    at: int
+    tokens: int
+    usd: float | None
 
 
 class ObservationQuery(msgspec.Struct, frozen=True):

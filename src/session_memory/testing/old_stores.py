@@ -11,6 +11,8 @@ _AFTER_11 = (
     "DROP TRIGGER checkpoint_event_gone",
     "DROP TRIGGER checkpoint_event_changed",
     "DROP TABLE checkpoint",
+    "DROP INDEX usage_figures",
+    "DROP INDEX digest_figures",
     "DROP TABLE event_word",
     "DROP TRIGGER observation_gone",
     "DROP TRIGGER observation_changed",

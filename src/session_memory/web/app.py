@@ -26,8 +26,10 @@ PAGES: dict[str, str] = {
     "/": "home.home",
     "/sessions": "session_list.sessions_page",
     "/sessions/{session}.md": "session.session_markdown",
+    "/sessions/{session}.jsonl": "session.session_lines",
     "/sessions/{session}": "session.session_page",
     "/sessions/{session}/diff": "session.diff_page",
+    "/sessions/{session}/events/{event}.md": "session.event_markdown",
     "/sessions/{session}/events/{event}": "session.event_page",
     "/search": "search.search_page",
     "/rules": "rules.rules_page",
@@ -35,6 +37,7 @@ PAGES: dict[str, str] = {
     "/memory": "memory.memory_list",
     "/memory/{project}": "memory.memory_page",
     "/privacy": "privacy.privacy_page",
+    "/health": "health.health_page",
     "/forget": "privacy.forget_preview",
     "/effect": "effect.effect_page",
     "/usage": "usage.usage_page",
@@ -44,8 +47,12 @@ PAGES: dict[str, str] = {
 DECISIONS: dict[str, str] = {
     "/forget": "privacy.forget_now",
     "/privacy/pause": "privacy.pause_capture",
+    "/search/save": "search.keep_search",
+    "/search/drop": "search.forget_search",
     "/rules/add": "rules.add_own_rule",
+    "/health": "health.check_again",
     "/rules/undo": "rules.undo_decision",
+    "/rules/detect": "rules.detect_rules",
     "/rules/distribute": "rules.distribute_rules",
     "/rules/withdraw": "rules.withdraw_rules",
     "/rules/{rule}/decide": "rules.decide_on_rule",
@@ -105,7 +112,8 @@ def _endpoint(
         )
         page = _made(handler, context, page_request)
         if isinstance(page, GoTo):
-            note = f"?{urlencode({'note': page.note})}" if page.note else ""
+            joint = "&" if "?" in page.path else "?"
+            note = f"{joint}{urlencode({'note': page.note})}" if page.note else ""
             return RedirectResponse(page.path + note, 303)
         if isinstance(page, Download):
             attached = {"content-disposition": f'attachment; filename="{page.name}"'}
@@ -127,7 +135,7 @@ def _made(handler: Handler, context: WebContext, page_request: PageRequest) -> M
     try:
         return handler(context, page_request)
     except StoreMissing:
-        return Page("first_run.html")
+        return Page("first_run.html", {"steps": context.front_end.plan_init()})
     except NotFound as error:
         return _trouble(404, error)
     except SessionMemoryError as error:

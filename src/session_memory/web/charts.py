@@ -2,91 +2,201 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from session_memory.core.loop.effects import Effect
+from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import safe
 
 WEEKS = 26
 _CELL = 14
-_DAY_MS = 86_400_000
+_TOP, _LEFT = 16, 30
+_WIDTH, _HEIGHT = 720, 180
+_PLOT = 140
+"""Height of the bars; the rest is for words."""
+_BASE = _PLOT + 16
+_WIDEST_BAR = 40.0
 
 
 def heat_map(counts: Mapping[date, int], today: date) -> Markup:
     """A square for each day of the last half year, darker where more happened."""
     first = today - timedelta(days=today.weekday() + 7 * (WEEKS - 1))
     most = max(counts.values(), default=0)
-    squares: list[str] = []
+    drawn = [
+        Markup('<text x="0" y="{}">{}</text>').format(_TOP + _CELL * place + 10, name)
+        for place, name in ((0, "Mon"), (2, "Wed"), (4, "Fri"))
+    ]
     for week in range(WEEKS):
-        for weekday in range(7):
-            day = first + timedelta(days=7 * week + weekday)
-            if day > today:
-                break
-            count = counts.get(day, 0)
-            level = 0 if not count else 1 + min(3, 4 * count // (most + 1))
-            label = f"{day.isoformat()}: {count} session{'s' * (count != 1)}"
-            squares.append(
-                f'<rect class="heat{level}" x="{week * _CELL}" y="{weekday * _CELL}" width="12"'
-                f' height="12" rx="2"><title>{escape(safe(label))}</title></rect>'
+        monday = first + timedelta(days=7 * week)
+        if monday.day <= 7:
+            drawn.append(
+                Markup('<text x="{}" y="10">{}</text>').format(_LEFT + week * _CELL, f"{monday:%b}")
             )
-    width, height = WEEKS * _CELL, 7 * _CELL
+        for weekday in range(7):
+            day = monday + timedelta(days=weekday)
+            if day <= today:
+                drawn.append(_square(day, counts.get(day, 0), most, (week, weekday)))
     return Markup(
-        f'<svg class="heat" viewBox="0 0 {width} {height}" role="img"'
-        f' aria-label="Sessions a day, last {WEEKS} weeks">{"".join(squares)}</svg>'
+        '<svg class="heat" viewBox="0 0 {} {}" role="group" aria-label="{}">{}</svg>'
+    ).format(
+        _LEFT + WEEKS * _CELL,
+        _TOP + 7 * _CELL,
+        f"Sessions a day, last {WEEKS} weeks",
+        Markup("").join(drawn),
     )
 
 
-def bars(values: Sequence[tuple[str, float]], label: str) -> Markup:
-    """A bar for each value, with its name as the tooltip."""
+def _square(day: date, count: int, most: int, place: tuple[int, int]) -> Markup:
+    level = 0 if not count else 1 + min(3, 4 * count // (most + 1))
+    label = f"{day.isoformat()}: {count} session{'s' * (count != 1)}"
+    square = Markup(
+        '<rect class="heat{}" x="{}" y="{}" width="12" height="12" rx="2" data-tip="{}">'
+        "<title>{}</title></rect>"
+    ).format(level, _LEFT + place[0] * _CELL, _TOP + place[1] * _CELL, label, label)
+    link = Markup('<a href="/sessions?day={}" aria-label="{}">{}</a>')
+    return link.format(day.isoformat(), label, square) if count else square
+
+
+def bars(values: Sequence[tuple[str, float]], label: str, unit: str = "") -> Markup:
+    """A bar for each value."""
+    return stacked([(name, (value,)) for name, value in values], ("",), label, unit)
+
+
+def stacked(
+    values: Sequence[tuple[str, Sequence[float]]], parts: Sequence[str], label: str, unit: str = ""
+) -> Markup:
+    """A bar for each value, made of parts that are the same for all."""
     if not values:
         return Markup("")
-    most = max(value for _, value in values) or 1.0
-    width = max(2.0, min(24.0, 640 / len(values)))
-    drawn = [
-        f'<rect class="bar" x="{index * width:.1f}" y="{100 - 96 * value / most:.1f}"'
-        f' width="{width - 1:.1f}" height="{max(1.0, 96 * value / most):.1f}">'
-        f"<title>{escape(safe(name))}: {value:,.2f}</title></rect>"
-        for index, (name, value) in enumerate(values)
+    most = max(sum(amounts) for _, amounts in values) or 1.0
+    step = min(_WIDEST_BAR, (_WIDTH - 50) / len(values))
+    drawn = [_grid(most, unit)]
+    for index, (name, amounts) in enumerate(values):
+        told = [
+            f"{part} {_amount(amount, unit)}".strip()
+            for part, amount in zip(parts, amounts, strict=True)
+        ]
+        tip = f"{name}: {', '.join(told)}"
+        under = float(_BASE)
+        for part, amount in enumerate(amounts):
+            height = _PLOT * amount / most
+            under -= height
+            drawn.append(
+                Markup(
+                    '<rect class="part{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"'
+                    ' data-tip="{}"><title>{}</title></rect>'
+                ).format(
+                    part if len(parts) > 1 else 1,
+                    50 + index * step,
+                    under,
+                    max(1.0, step - 2),
+                    height,
+                    safe(tip),
+                    safe(tip),
+                )
+            )
+    ends = {0: "start", len(values) - 1: "end"} if len(values) > 1 else {0: "start"}
+    for index, anchor in ends.items():
+        x = 50 + index * step + (step if anchor == "end" else 0)
+        x = max(x, 200) if anchor == "end" else x
+        drawn.append(
+            Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
+                x, _HEIGHT - 8, anchor, excerpt(safe(values[index][0]), 24)
+            )
+        )
+    return _figure("bars", label, drawn, (_WIDTH, _HEIGHT))
+
+
+def _grid(most: float, unit: str) -> Markup:
+    lines = [
+        Markup(
+            '<line class="grid" x1="50" x2="{}" y1="{}" y2="{}"/><text x="46" y="{}"'
+            ' text-anchor="end">{}</text>'
+        ).format(_WIDTH, y, y, y + 4, _amount(most * share, unit))
+        for share in (0.0, 0.5, 1.0)
+        for y in (_BASE - _PLOT * share,)
     ]
-    return Markup(
-        f'<svg class="bars" viewBox="0 0 {width * len(values):.0f} 100" preserveAspectRatio="none"'
-        f' role="img" aria-label="{escape(safe(label))}">{"".join(drawn)}</svg>'
+    return Markup("").join(lines)
+
+
+def _amount(value: float, unit: str) -> str:
+    """A figure that fits beside a plot."""
+    if unit == "$":
+        return f"${value:,.2f}" if value < 100 else f"${value:,.0f}"
+    for size, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.1f}{name}"
+    return f"{value:.0f}" if value == int(value) else f"{value:.1f}"
+
+
+def trend(points: Sequence[tuple[str, float | None]], label: str, unit: str = "") -> Markup:
+    """A line through what is known, oldest first."""
+    known = [
+        (place, name, value) for place, (name, value) in enumerate(points) if value is not None
+    ]
+    if len(known) < 2:
+        return Markup("")
+    most = max(value for _, _, value in known) or 1.0
+    step = (_WIDTH - 70) / max(1, len(points) - 1)
+    places = [(60 + place * step, _BASE - _PLOT * value / most) for place, _, value in known]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    dots = [
+        Markup(
+            '<circle cx="{:.1f}" cy="{:.1f}" r="4" data-tip="{}"><title>{}</title></circle>'
+        ).format(x, y, tip, tip)
+        for (x, y), (_, name, value) in zip(places, known, strict=True)
+        for tip in (f"{name}: {_amount(value, unit)}",)
+    ]
+    names = [
+        Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
+            x, _HEIGHT - 8, anchor, name
+        )
+        for x, anchor, name in ((50, "start", points[0][0]), (_WIDTH, "end", points[-1][0]))
+    ]
+    drawn = [_grid(most, unit), Markup('<polyline points="{}"/>').format(line), *dots, *names]
+    return _figure("trend", label, drawn, (_WIDTH, _HEIGHT))
+
+
+def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
+    """One line for each effect: its words, its interval, and the line where nothing changed."""
+    found = [(name, effect, gap) for name, effect in effects if (gap := effect.difference)]
+    if not found:
+        return Markup("")
+    most = max(0.05, *(max(abs(gap.low), abs(gap.high)) for _, _, gap in found))
+    x: Callable[[float], float] = lambda value: 690 + 250 * value / most  # noqa: E731
+    height = 46 + 26 * len(found)
+    drawn = [
+        Markup('<text x="{:.0f}" y="12" text-anchor="middle">{:+.0f} points</text>').format(
+            x(value), value * 100
+        )
+        for value in (-most, 0.0, most)
+    ]
+    drawn.append(Markup('<line class="zero" x1="690" x2="690" y1="18" y2="{}"/>').format(height))
+    for row, (name, effect, gap) in enumerate(found):
+        y = 36 + 26 * row
+        tip = f"{name}: {effect.verdict}, {gap.estimate:+.1%} ({gap.low:+.1%} to {gap.high:+.1%})"
+        drawn.append(
+            Markup(
+                '<g class="{}" data-tip="{}"><title>{}</title><text x="0" y="{}">{}</text>'
+                '<line x1="{:.1f}" x2="{:.1f}" y1="{}" y2="{}"/>'
+                '<circle cx="{:.1f}" cy="{}" r="5"/></g>'
+            ).format(
+                *(effect.verdict, safe(tip), safe(tip), y + 4, excerpt(safe(name), 62)),
+                *(x(gap.low), x(gap.high), y, y, x(gap.estimate), y),
+            )
+        )
+    return _figure("forest", "Change of rates with their intervals", drawn, (960, height))
+
+
+def _figure(kind: str, label: str, drawn: Sequence[Markup], size: tuple[int, int]) -> Markup:
+    return Markup('<svg class="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        kind, *size, safe(label), Markup("").join(drawn)
     )
 
 
 def day_of(at: int) -> date:
     """The day (UTC) of a moment."""
     return datetime.fromtimestamp(at / 1000, UTC).date()
-
-
-def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
-    """One line for each effect: its interval, its estimate, and the line where nothing changed."""
-    if not effects:
-        return Markup("")
-    found = [effect.difference for _, effect in effects if effect.difference is not None]
-    most = max(0.05, *(max(abs(each.low), abs(each.high)) for each in found))
-
-    def x(value: float) -> float:
-        return 320 + 300 * value / most
-
-    rows: list[str] = []
-    for row, ((name, effect), interval) in enumerate(zip(effects, found, strict=True)):
-        y = 20 + 24 * row
-        label = (
-            f"{name}: {effect.verdict}, {interval.estimate:+.1%}"
-            f" ({interval.low:+.1%} to {interval.high:+.1%})"
-        )
-        rows.append(
-            f'<g class="{escape(effect.verdict)}"><title>{escape(safe(label))}</title>'
-            f'<line x1="{x(interval.low):.1f}" x2="{x(interval.high):.1f}" y1="{y}" y2="{y}"/>'
-            f'<circle cx="{x(interval.estimate):.1f}" cy="{y}" r="4"/></g>'
-        )
-    height = 20 + 24 * len(effects)
-    return Markup(
-        f'<svg class="forest" viewBox="0 0 640 {height}" role="img"'
-        f' aria-label="Change of rates with their intervals">'
-        f'<line class="zero" x1="320" x2="320" y1="0" y2="{height}"/>{"".join(rows)}</svg>'
-    )

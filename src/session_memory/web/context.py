@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,33 @@ from session_memory.store.port import Store
 
 if TYPE_CHECKING:
     from session_memory.curate.decisions import CurateContext
+    from session_memory.install.checks import Check
+
+
+class FirstStep(msgspec.Struct, frozen=True):
+    """What `init` would do for one agent of this machine."""
+
+    agent: str
+    what: tuple[str, ...]
+
+
+class FrontEnd(msgspec.Struct, frozen=True):
+    """What the command line knows and the page shows: it checks agents and plans their wiring."""
+
+    check: Callable[[], Sequence[Check]]
+    plan_init: Callable[[], Sequence[FirstStep]]
+
+
+class Health:
+    """What the last check of this run found."""
+
+    findings: Sequence[Check] = ()
+    at: int = 0
+
+    @property
+    def problems(self) -> int:
+        """Findings that are not well."""
+        return sum(finding.result != "pass" for finding in self.findings)
 
 
 class WebContext(msgspec.Struct, frozen=True):
@@ -26,7 +53,8 @@ class WebContext(msgspec.Struct, frozen=True):
     paths: Paths
     clock: Clock
     environ: Mapping[str, str]
-    home: str
+    front_end: FrontEnd
+    health: Health = msgspec.field(default_factory=Health)
 
     @contextmanager
     def reading(self) -> Generator[Store]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from statistics import median
 
 import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.loop.effects import Effect
-from session_memory.core.schema import Digest
+from session_memory.core.loop.trials import under_trial
 from session_memory.curate.catalog import read_catalog
-from session_memory.measure.report import verdict_sentence
-from session_memory.store.values import SessionQuery
-from session_memory.web.charts import forest
+from session_memory.measure.report import GROUPS, change_sentence, verdict_sentence
+from session_memory.store.trial_files import read_trials
+from session_memory.store.values import SessionFigures
+from session_memory.web.charts import forest, trend
 from session_memory.web.context import WebContext
 from session_memory.web.page import Page, PageRequest
 
 _MONTHS = 12
+_SINCE_MS = 370 * 86_400_000
 
 
 class Month(msgspec.Struct, frozen=True):
@@ -27,55 +30,74 @@ class Month(msgspec.Struct, frozen=True):
     calls_before_edit: float | None
     """Median, of the sessions that edited something."""
     errors: float
-    """Errors for each session."""
+    """Different errors for each session."""
     usd_for_success: float | None
     """Dollars of all sessions for each that succeeded."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """An effect in words."""
+
+    effect: Effect
+    sentence: str
+    changes: tuple[str, ...]
 
 
 def effect_page(web: WebContext, _page_request: PageRequest) -> Page:
     """What was measured last, and how sessions changed over time."""
     with web.reading() as store:
         effects = store.effects.all()
-        digests = [
-            digest
-            for session in store.sessions(SessionQuery(include_subagents=False))
-            if (digest := store.digest(session.id)) is not None
-        ]
+        months = _months(store.session_figures(web.clock() - _SINCE_MS))
     texts = {
         name: pattern.current.text
         for name, pattern in read_catalog(web.paths.data).patterns.items()
     }
+    trials = under_trial(read_trials(web.paths.data))
     return Page(
         "effect.html",
         {
-            "effects": [(effect, verdict_sentence(effect)) for effect in effects],
+            "measured": [_measured(effect) for effect in effects],
             "texts": texts,
-            "plot": forest([(texts.get(e.pattern_id, e.pattern_id), e) for e in _decided(effects)]),
-            "months": _months(digests),
+            "group_names": GROUPS,
+            "trials": {name: trial for name, trial in trials.items() if name in texts},
+            "plot": forest([(texts.get(e.pattern_id, e.pattern_id), e) for e in effects]),
+            "months": months,
+            "trends": _trends(months[::-1]),
         },
     )
 
 
-def _decided(effects: list[Effect]) -> list[Effect]:
-    return [effect for effect in effects if effect.difference is not None]
+def _measured(effect: Effect) -> Measured:
+    changes = tuple(change_sentence(change) for change in effect.changes)
+    return Measured(effect, verdict_sentence(effect), changes)
 
 
-def _months(digests: list[Digest]) -> list[Month]:
-    by_month: dict[str, list[Digest]] = defaultdict(list)
-    for digest in digests:
-        if month := (iso(digest.first_at) or "")[:7]:
-            by_month[month].append(digest)
+def _trends(months: list[Month]) -> list[tuple[str, object]]:
+    """A plot for each figure that can be compared over time, oldest month first."""
+    plots = (
+        ("Calls before the first edit", [(m.name, m.calls_before_edit) for m in months], ""),
+        ("Errors a session", [(m.name, m.errors) for m in months], ""),
+        ("Cost for each success", [(m.name, m.usd_for_success) for m in months], "$"),
+    )
+    return [(title, plot) for title, points, unit in plots if (plot := trend(points, title, unit))]
+
+
+def _months(figures: list[SessionFigures]) -> list[Month]:
+    by_month: dict[str, list[SessionFigures]] = defaultdict(list)
+    for one in figures:
+        if month := (iso(one.first_at) or "")[:7]:
+            by_month[month].append(one)
     return [_month(name, by_month[name]) for name in sorted(by_month, reverse=True)[:_MONTHS]]
 
 
-def _month(name: str, digests: list[Digest]) -> Month:
-    calls = sorted(d.calls_before_edit for d in digests if d.calls_before_edit is not None)
-    spent = sum(digest.cost.usd or 0.0 for digest in digests)
-    succeeded = sum(digest.outcome == "success" for digest in digests)
+def _month(name: str, figures: list[SessionFigures]) -> Month:
+    calls = [one.calls_before_edit for one in figures if one.calls_before_edit is not None]
+    spent = sum(one.usd or 0.0 for one in figures)
+    succeeded = sum(one.outcome == "success" for one in figures)
     return Month(
         name=name,
-        sessions=len(digests),
-        calls_before_edit=calls[len(calls) // 2] if calls else None,
-        errors=sum(error.count for digest in digests for error in digest.errors) / len(digests),
+        sessions=len(figures),
+        calls_before_edit=median(calls) if calls else None,
+        errors=sum(one.errors for one in figures) / len(figures),
         usd_for_success=spent / succeeded if succeeded else None,
     )

@@ -12,11 +12,13 @@ from markupsafe import Markup, escape
 
 from session_memory.core.digest import title_of
 from session_memory.core.schema import Session
+from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import safe
+from session_memory.web.markdown import rendered
 from session_memory.web.page import Page
 
-_DAY_MS = 86_400_000
-_MINUTE_MS = 60_000
+_LONG_SECONDS = 100
+_SHORT_CHARS = 140
 
 
 def environment() -> Environment:
@@ -38,6 +40,10 @@ def environment() -> Environment:
         "size": size,
         "name": name,
         "marked": marked,
+        "markdown": rendered,
+        "clock": clock,
+        "duration": duration,
+        "short": short,
     }
     templates.filters.update(filters)
     return templates
@@ -57,12 +63,12 @@ def name(session: Session) -> str:
     return title_of(session) or session.label or session.external_id
 
 
-def marked(text: str, words: Iterable[str]) -> Markup:
-    """Text with these words marked, in whatever case."""
+def marked(text: str, words: Iterable[str], ending: str = "") -> Markup:
+    """Text with these words marked, in whatever case; `ending` is what may follow each."""
     longest_first = sorted(filter(None, words), key=len, reverse=True)
     if not longest_first:
         return escape(safe(text))
-    any_word = re.compile(f"({'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
+    any_word = re.compile(f"((?:{'|'.join(map(re.escape, longest_first))}){ending})", re.IGNORECASE)
     return Markup("").join(
         Markup("<mark>{}</mark>").format(part) if place % 2 else escape(part)
         for place, part in enumerate(any_word.split(safe(text)))
@@ -77,6 +83,24 @@ def day(at: int | None) -> str:
 def moment(at: int | None) -> str:
     """2026-03-01 10:20, or a dash."""
     return "-" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def clock(at: int | None) -> str:
+    """10:20:05, or a dash."""
+    return "-" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S")
+
+
+def duration(seconds: float) -> str:
+    """12.5 s, or 3 min 20 s."""
+    if seconds < _LONG_SECONDS:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < _LONG_SECONDS else f"{minutes // 60} h"
+
+
+def short(text: str) -> str:
+    """One line that fits beside other things."""
+    return excerpt(text, _SHORT_CHARS)
 
 
 def number(value: float | None) -> str:

@@ -31,16 +31,19 @@ class ProjectMemory(msgspec.Struct, frozen=True):
     """A project in the list."""
 
     key: str
-    told: int
-    tokens: int
+    root: str | None
     traces: int
 
 
 def memory_list(web: WebContext, _page_request: PageRequest) -> Page:
-    """Every project, with how much a new session of it is told."""
+    """Every project, those with a memory first."""
     with web.reading() as store:
-        projects = [_counted(web, store, project) for project in store.projects()]
-    return Page("memory_list.html", {"projects": projects})
+        traces, projects = store.memories.roots(), store.projects()
+    listed = [
+        ProjectMemory(each.key, each.root, traces.get(normalised(each.root or each.key), 0))
+        for each in projects
+    ]
+    return Page("memory_list.html", {"projects": sorted(listed, key=lambda each: -each.traces)})
 
 
 def memory_page(web: WebContext, page_request: PageRequest) -> Page:
@@ -68,12 +71,6 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
             "sessions": sessions,
         },
     )
-
-
-def _counted(web: WebContext, store: Store, project: Project) -> ProjectMemory:
-    lines = _told(web, store, project)
-    traces = store.memories.of_root(normalised(project.root or project.key))
-    return ProjectMemory(project.key, len(lines), _tokens(lines), len(traces))
 
 
 def _told(web: WebContext, store: Store, project: Project) -> list[BriefingLine]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from session_memory import audit
 from session_memory.core.jobs import state_of
 from session_memory.core.pauses import begin, end, is_paused
+from session_memory.core.retention import explain_pass
 from session_memory.core.schema import Session
 from session_memory.errors import Refused
 from session_memory.forget import features
@@ -17,6 +18,7 @@ from session_memory.forget.report import ForgetContext
 from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.ingest.missing import missing_parts
 from session_memory.ingest.pauses import read_pauses, write_pauses
+from session_memory.ingest.retention import expected_plan
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
@@ -24,6 +26,7 @@ from session_memory.web.context import WebContext
 from session_memory.web.page import GoTo, Page, PageRequest
 
 _LATEST = 30
+_PAUSES = 5
 _LEAST_TEXT = 3
 
 
@@ -35,6 +38,7 @@ def privacy_page(web: WebContext, page_request: PageRequest) -> Page:
         damaged = store.quarantined()
         jobs = [(job, state_of(job, web.clock())) for job in store.jobs.all()]
         missing = missing_parts(store)
+        plan = expected_plan(store, web.config.retention, web.clock())
         projects = [project.key for project in store.projects()]
     last = read_last_sweep(web.paths.last_sweep)
     return Page(
@@ -43,6 +47,12 @@ def privacy_page(web: WebContext, page_request: PageRequest) -> Page:
             "info": info,
             "usage": usage,
             "retention": web.config.retention,
+            "plan": plan,
+            "passes": [
+                (explain_pass(reason, plan.policy), plan.counts[reason], size)
+                for reason, size in plan.sizes.items()
+            ],
+            "pauses": read_pauses(data)[-_PAUSES:][::-1],
             "damaged": damaged[:_LATEST],
             "damaged_count": len(damaged),
             "paused": is_paused(read_pauses(data), web.clock()),

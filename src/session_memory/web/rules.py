@@ -6,20 +6,22 @@ from typing import Any
 from urllib.parse import quote
 
 from session_memory.core.file_edits import FileDiff, line_diff
-from session_memory.core.loop.catalog import Pattern
+from session_memory.core.loop.catalog import LIVE, Catalog, Pattern
+from session_memory.core.text.masks import excerpt
+from session_memory.curate.bloat import index_catalog
 from session_memory.curate.decisions import (
     add_rule,
     decide,
     default_reviewer,
     describe,
     full_id,
-    lacks_evidence,
-    list_for_review,
     propose_detected,
+    ranked,
     read_for_review,
     undo_last,
 )
-from session_memory.curate.review import DecisionRequest, OwnRule
+from session_memory.curate.freshness import is_current, was_detected
+from session_memory.curate.review import DecisionRequest, OwnRule, awaits_decision, grounds
 from session_memory.distribute.apply import distribute
 from session_memory.distribute.files import FileReader
 from session_memory.distribute.ledger import Ledger, read_ledger
@@ -27,30 +29,47 @@ from session_memory.distribute.plan import make_plan
 from session_memory.distribute.plan_builder import Change, Plan
 from session_memory.distribute.state import states
 from session_memory.distribute.undo import UndoRequest, plan_undo
-from session_memory.errors import NotFound, Refused
+from session_memory.errors import NotFound, Refused, UsageError
 from session_memory.web.context import WebContext
 from session_memory.web.page import GoTo, Page, PageRequest
 from session_memory.worker.lessons import gather, writing_problem
+
+PAGE = 25
+QUICK = 1_000
+"""Sessions that detection goes through while a person waits for the page."""
+_DAY_MS = 86_400_000
+_WORDS = 80
 
 
 def rules_page(web: WebContext, page_request: PageRequest) -> Page:
     """What awaits a decision first; with `all`, everything."""
     context = web.curate
-    propose_detected(context)
+    stale = _look_for_rules(web)
     catalog = read_for_review(context)
-    waiting = list_for_review(catalog, web.config.curate)
-    names = {row["id"] for row in waiting}
-    everything = list_for_review(catalog, web.config.curate, decided=True)
-    decided = [row for row in everything if row["id"] not in names]
+    promotes = {
+        name: grounds(catalog, name, web.config.curate).gate.promotes
+        for name in ranked(catalog)
+        if awaits_decision(catalog, name, web.config.curate)
+    }
+    waiting = sorted(promotes, key=lambda name: not promotes[name])
+    start = min(page_request.number("start", 0), max(0, len(waiting) - 1)) // PAGE * PAGE
+    decided = [pattern for name, pattern in catalog.patterns.items() if _is_decided(catalog, name)]
     ledger = read_ledger(web.paths.data)
     with web.reading() as store:
         projects = [project.key for project in store.projects() if project.root]
     return Page(
         "rules.html",
         {
-            "waiting": waiting,
-            "awaiting": sum(not lacks_evidence(row) for row in waiting),
-            "decided": decided,
+            "waiting": [_shown(catalog, name, web) for name in waiting[start : start + PAGE]],
+            "count": len(waiting),
+            "awaiting": sum(promotes.values()),
+            "start": start,
+            "page": PAGE,
+            "stale": stale,
+            "snoozed": [catalog.patterns[name] for name in sorted(catalog.snoozed)],
+            "live": _live(catalog),
+            "gate": web.config.curate.gate,
+            "decided": sorted(decided, key=lambda each: -each.current.revision),
             "files": states(ledger, FileReader(), writing_problem),
             "plan": [_diff(change) for change in _plan(web, ledger).changes],
             "projects": projects,
@@ -76,6 +95,9 @@ def rule_page(web: WebContext, page_request: PageRequest) -> Page:
             "rule": row,
             "sessions": sessions,
             "versions": known.versions if known else (),
+            "live": [each for each in _live(catalog) if each.id != name],
+            "gate": web.config.curate.gate,
+            "snoozed": name in catalog.snoozed,
             "diffs": _if_approved(web, name, row),
             "note": page_request.query.get("note", ""),
         },
@@ -86,8 +108,9 @@ def decide_on_rule(web: WebContext, page_request: PageRequest) -> GoTo:
     """Approve, reject, retire or edit one rule."""
     action = page_request.form.get("action", "")
     name, here = page_request.path["rule"], f"/rules/{quote(page_request.path['rule'])}"
-    if action not in ("approve", "reject", "retire", "edit"):
+    if action not in ("approve", "reject", "retire", "edit", "snooze", "supersede"):
         raise NotFound(f"There is no decision {action!r}")
+    days = page_request.form.get("days", "")
     request = DecisionRequest(
         action=action,
         pattern=name,
@@ -95,12 +118,62 @@ def decide_on_rule(web: WebContext, page_request: PageRequest) -> GoTo:
         at=web.clock(),
         why=page_request.form.get("reason", "").strip() or ("no use" if action == "reject" else ""),
         text=page_request.form.get("text") if action == "edit" else None,
+        superseded_by=page_request.form.get("into") if action == "supersede" else None,
+        until=web.clock() + int(days) * _DAY_MS if days.isdecimal() and len(days) < 4 else None,
     )
     try:
         (done,) = decide(web.curate, [request])
-    except Refused as refused:
+    except (Refused, UsageError) as refused:
         return GoTo(here, f"{refused.message}. {refused.hint or ''}".strip())
-    return GoTo(here, f"It is {done.pattern.current.status} now.")
+    return GoTo(_after(page_request, here), _told(done.pattern))
+
+
+def _after(page_request: PageRequest, here: str) -> str:
+    """Back to the list for a decision made there, else the rule itself."""
+    return "/rules" if page_request.form.get("from") == "list" else here
+
+
+def _told(pattern: Pattern) -> str:
+    current = pattern.current
+    words = excerpt(current.text, _WORDS)
+    match current.action:
+        case "snooze":
+            return f"Put off: {words}"
+        case "supersede":
+            return f"Merged into another rule: {words}"
+        case _:
+            return f"It is {current.status} now: {words}"
+
+
+def detect_rules(web: WebContext, _page_request: PageRequest) -> GoTo:
+    """Look through all sessions for what recurs."""
+    propose_detected(web.curate)
+    return GoTo("/rules", "All sessions were looked through.")
+
+
+def _look_for_rules(web: WebContext) -> bool:
+    """Detect where that is quick or was never done; whether what is kept is older than sessions."""
+    with web.reading() as store:
+        if is_current(web.paths, store):
+            return False
+        few = len(store.heights()) <= QUICK
+    if few or not was_detected(web.paths):
+        propose_detected(web.curate)
+        return False
+    return True
+
+
+def _shown(catalog: Catalog, name: str, web: WebContext) -> dict[str, Any]:
+    return describe(catalog, name, web.config.curate, index_catalog(catalog))
+
+
+def _is_decided(catalog: Catalog, name: str) -> bool:
+    return catalog.status(name) != "candidate"
+
+
+def _live(catalog: Catalog) -> list[Pattern]:
+    """Rules in use, into which another may be merged."""
+    return [each for name, each in sorted(catalog.patterns.items()) if catalog.status(name) in LIVE]
 
 
 def undo_decision(web: WebContext, _page_request: PageRequest) -> GoTo:

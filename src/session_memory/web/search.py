@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby
 from typing import get_args
 from urllib.parse import urlencode
+
+import msgspec
 
 from session_memory.core.event_ids import SEQ_MASK
 from session_memory.core.schema import EventKind, Session
 from session_memory.core.text.search_terms import terms_of
 from session_memory.detect.fix import Fix, fix
+from session_memory.errors import Refused
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.same_words import stem
 from session_memory.recall.search import FoundItem, search
 from session_memory.store.port import Store
+from session_memory.store.saved_searches import SavedSearch, drop_search, read_saved, save_search
 from session_memory.web.context import WebContext
-from session_memory.web.page import Page, PageRequest
+from session_memory.web.page import GoTo, Page, PageRequest
 
 LIMIT, MORE = 20, 50
-SPANS = {"7": "7 days", "30": "30 days", "90": "90 days"}
+SPANS = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
+FIELDS = ("q", "project", "agent", "kind", "tool", "file", "days", "errors")
+"""What makes a search; all of it stands in its address."""
 _DAY_MS = 86_400_000
+_NAME_CHARS = 80
 _ERROR = re.compile(
     r"error|exception|fail|not found|no such|cannot|can't|denied|refused|traceback|panic|fatal",
     re.IGNORECASE,
@@ -29,12 +35,73 @@ _ERROR = re.compile(
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
+class ShownHit(msgspec.Struct, frozen=True):
+    """A hit and why it is one."""
+
+    item: FoundItem
+    seq: int | None
+    """Its event in the session."""
+    why: str
+
+
 def search_page(web: WebContext, page_request: PageRequest) -> Page:
-    """The best hits first; neighbours of one session stand together."""
+    """The best hits first; all hits of one session stand together, at the place of the best."""
     words = page_request.query.get("q", "").strip()
+    request = _request(web, page_request, words)
+    with web.recall() as context:
+        store = context.store
+        projects = [project.key for project in store.projects()]
+        agents = sorted(store.info().per_flavor)
+        answer = search(context, request) if words else None
+        known_fix = fix(store.patterns, words) if _ERROR.search(words) else None
+        places = _places(store, known_fix)
+        items = answer.items if answer else ()
+        sessions = {number: store.session(number) for number in {i.session_id for i in items}}
+    asked = terms_of(words).words
+    groups: dict[int, list[ShownHit]] = {}
+    for item in items:
+        groups.setdefault(item.session_id, []).append(_hit(item, asked))
+    return Page(
+        "search.html",
+        {
+            "words": words,
+            "groups": [(sessions[number], hits) for number, hits in groups.items()],
+            "matched": [stem(word) for word in asked if len(word) > 2],
+            "fix": known_fix,
+            "places": places,
+            "more": len(items) >= LIMIT and request.limit < MORE,
+            "address": urlencode({**page_request.query, "more": "1"}),
+            "spans": SPANS,
+            "projects": projects,
+            "agents": agents,
+            "kinds": KINDS,
+            "filter": {name: page_request.word(name) for name in FIELDS},
+            "saved": _saved(web),
+            "note": page_request.query.get("note", ""),
+        },
+    )
+
+
+def keep_search(web: WebContext, page_request: PageRequest) -> GoTo:
+    """Save a search under its words, or under a name of its own."""
+    fields = {name: value for name in FIELDS if (value := page_request.form.get(name, "").strip())}
+    name = page_request.form.get("name", "").strip()[:_NAME_CHARS] or fields.get("q", "")
+    if not fields or not name:
+        raise Refused("An empty search cannot be saved", hint="type some words first")
+    save_search(web.paths.data, SavedSearch(name, fields))
+    return GoTo(f"/search?{urlencode(fields)}", "It is saved.")
+
+
+def forget_search(web: WebContext, page_request: PageRequest) -> GoTo:
+    """Drop a saved search."""
+    drop_search(web.paths.data, page_request.form.get("name", ""))
+    return GoTo("/search", "It is no longer saved.")
+
+
+def _request(web: WebContext, page_request: PageRequest, words: str) -> SearchRequest:
     kind = page_request.word("kind")
     days = page_request.number("days", 0)
-    request = SearchRequest(
+    return SearchRequest(
         query=words,
         project_key=page_request.word("project"),
         flavor=page_request.word("agent"),
@@ -45,43 +112,25 @@ def search_page(web: WebContext, page_request: PageRequest) -> Page:
         since=web.clock() - days * _DAY_MS if days else None,
         limit=MORE if "more" in page_request.query else LIMIT,
     )
-    groups: list[tuple[Session, list[FoundItem]]] = []
-    with web.recall() as context:
-        store = context.store
-        projects = [project.key for project in store.projects()]
-        agents = sorted(store.info().per_flavor)
-        answer = search(context, request) if words else None
-        known_fix = fix(store.patterns, words) if _ERROR.search(words) else None
-        places = _places(store, known_fix)
-        items = answer.items if answer else ()
-        for number, hits in groupby(items, key=lambda item: item.session_id):
-            groups.append((store.session(number), list(hits)))
-    return Page(
-        "search.html",
-        {
-            "words": words,
-            "groups": groups,
-            "matched": [stem(word) for word in terms_of(words).words if len(word) > 2],
-            "fix": known_fix,
-            "places": places,
-            "more": len(items) >= LIMIT and request.limit < MORE,
-            "address": urlencode({**page_request.query, "more": "1"}),
-            "spans": SPANS,
-            "mask": SEQ_MASK,
-            "projects": projects,
-            "agents": agents,
-            "kinds": KINDS,
-            "filter": {
-                "project": request.project_key,
-                "agent": request.flavor,
-                "kind": kind,
-                "days": str(days) if days else "",
-                "tool": request.tool,
-                "file": request.file,
-                "errors": request.errors_only,
-            },
-        },
-    )
+
+
+def _hit(item: FoundItem, asked: tuple[str, ...]) -> ShownHit:
+    seq = None if item.turn_id is None else item.turn_id & SEQ_MASK
+    return ShownHit(item, seq, _why(f"{item.title} {item.summary}", asked))
+
+
+def _why(text: str, asked: tuple[str, ...]) -> str:
+    """Which words of the query stand in what is shown, and which only in the rest of it."""
+    said = text.casefold()
+    here = [word for word in asked if stem(word) in said]
+    if len(here) == len(asked):
+        return "all your words" if len(asked) > 1 else ""
+    return f"of your words: {', '.join(here)}" if here else "your words stand around it"
+
+
+def _saved(web: WebContext) -> list[tuple[str, str]]:
+    """Saved searches with their addresses."""
+    return [(each.name, f"/search?{urlencode(each.fields)}") for each in read_saved(web.paths.data)]
 
 
 def _places(store: Store, known_fix: Fix | None) -> dict[str, Session]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from session_memory.core.event_ids import split
 from session_memory.core.file_edits import FileDiff, edits_in
-from session_memory.core.schema import Session, SessionEvent
+from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.errors import NotFound
+from session_memory.export.jsonl import lines_of
 from session_memory.export.markdown import file_name, session_parts
 from session_memory.store.port import Store
+from session_memory.store.values import EventPlace, ResponseCost
 from session_memory.web.charts import bars
 from session_memory.web.context import WebContext
 from session_memory.web.html import moment
@@ -53,33 +56,35 @@ def session_page(web: WebContext, page_request: PageRequest) -> Page:
     find = page_request.query.get("find", "").strip()
     with web.reading() as store:
         session = store.find_session(page_request.path["session"])
-        everything = list(store.events(session.id, texts=bool(find)))
-        events = _matching(store, everything, find)
-        start = _start(events, page_request)
+        parent = store.session(session.parent_id) if session.parent_id else None
+        places = store.event_places(session.id)
+        ids = _finding(store, session, find) if find else [place.id for place in places]
+        start = _start(ids, page_request)
         digest, children = store.digest(session.id), _children(store, session)
         marks = event_marks(store, session, digest, children)
-        shown = shown_events(store, events[start : start + PAGE], marks)
-        outline = _outline(store, everything)
-        outcomes = {
-            child.id: child_digest.outcome
-            for child in children
-            if (child_digest := store.digest(child.id))
-        }
-    spans = _spans(everything)
+        shown = shown_events(store, store.events_at(ids[start : start + PAGE]), marks)
+        outline = _outline(store, places)
+        outcomes = store.outcomes({child.id for child in children})
+        spans = _spans(store.response_costs(session.id))
+    prompts = sum(place.kind == "user_prompt" for place in places)
     return Page(
         "session.html",
         {
             "session": session,
+            "parent": parent,
             "digest": digest,
+            "edited": _edited(digest),
             "events": shown,
+            "named": page_request.number("at", -1),
             "outline": outline,
+            "more_prompts": prompts - OUTLINE,
             "children": children,
             "outcomes": outcomes,
             "find": find,
             "words": find.split(),
             "start": start,
             "page": PAGE,
-            "total": len(events),
+            "total": len(ids),
             "spans": spans,
             "plot": bars([(moment(span.begin), span.tokens) for span in spans], "Tokens over time"),
         },
@@ -89,13 +94,9 @@ def session_page(web: WebContext, page_request: PageRequest) -> Page:
 def event_page(web: WebContext, page_request: PageRequest) -> Page:
     """One event with all of its text."""
     with web.reading() as store:
-        session = store.find_session(page_request.path["session"])
-        wanted = page_request.path["event"]
-        events = [event for event in store.events(session.id) if str(event.seq) == wanted]
-        if not events:
-            raise NotFound(f"Event {wanted} is not in this session")
+        session, named = _named_event(store, page_request)
         marks = event_marks(store, session, store.digest(session.id), ())
-        (event,) = shown_events(store, events[:1], marks, None)
+        (event,) = shown_events(store, [named], marks, None)
     return Page("event.html", {"session": session, "event": event})
 
 
@@ -104,31 +105,19 @@ def diff_page(web: WebContext, page_request: PageRequest) -> Page:
     with web.reading() as store:
         session = store.find_session(page_request.path["session"])
         digest = store.digest(session.id)
-        events = list(store.events(session.id))
-        failed = {event.call_id for event in events if event.is_error and event.call_id}
-        calls = [
-            event
-            for event in events
-            if event.kind == "tool_call"
-            and event.tool_class == "edit"
-            and event.call_id not in failed
-        ]
-        edits = [
-            (event, edit)
-            for event in calls[:_MOST_EDITS]
-            for edit in edits_in(event_text(store, event), event.files)
-        ]
-    files: dict[str, list[tuple[int, FileDiff]]] = defaultdict(list)
-    for event, edit in edits:
-        files[edit.path].append((event.seq, edit))
-    kept = digest.files if digest else {}
+        edits = _edits(store.event_places(session.id))
+        files: dict[str, list[tuple[int, FileDiff]]] = defaultdict(list)
+        for event in store.events_at(edits[:_MOST_EDITS]):
+            for edit in edits_in(event_text(store, event), event.files):
+                files[edit.path].append((event.seq, edit))
     return Page(
         "session_diff.html",
         {
             "session": session,
             "files": files,
-            "left_out": len(calls) - _MOST_EDITS,
-            "others": [path for path, count in kept.items() if count and path not in files],
+            "counts": {path: _counted(edit for _, edit in each) for path, each in files.items()},
+            "left_out": len(edits) - _MOST_EDITS,
+            "others": [path for path, _ in _edited(digest) if path not in files],
         },
     )
 
@@ -141,53 +130,103 @@ def session_markdown(web: WebContext, page_request: PageRequest) -> Download:
     return Download(file_name(session), "text/markdown", text)
 
 
+def session_lines(web: WebContext, page_request: PageRequest) -> Download:
+    """The session as JSON Lines, as `store export` writes them."""
+    with web.reading() as store:
+        session = store.find_session(page_request.path["session"])
+        lines = lines_of(store, (session,), lambda _done, _all, _name: None)
+        text = "".join(f"{msgspec.json.encode(line).decode()}\n" for line in lines)
+    name = file_name(session).removesuffix(".md")
+    return Download(f"{name}.jsonl", "application/jsonl", text)
+
+
+def event_markdown(web: WebContext, page_request: PageRequest) -> Download:
+    """One event as Markdown, for the clipboard."""
+    with web.reading() as store:
+        session, event = _named_event(store, page_request)
+        text = event_text(store, event)
+    return Download(f"event-{session.id}-{event.seq}.md", "text/markdown", text)
+
+
+def _named_event(store: Store, page_request: PageRequest) -> tuple[Session, SessionEvent]:
+    session = store.find_session(page_request.path["session"])
+    wanted = page_request.path["event"]
+    named = [p.id for p in store.event_places(session.id) if str(split(p.id)[1]) == wanted]
+    if not (events := store.events_at(named)):
+        raise NotFound(f"Event {wanted} is not in this session")
+    return session, events[0]
+
+
+def _edits(places: Sequence[EventPlace]) -> list[int]:
+    """The calls that edited something: those whose result is no error."""
+    failed = {place.call_id for place in places if place.is_error and place.call_id}
+    return [
+        place.id
+        for place in places
+        if place.kind == "tool_call" and place.tool_class == "edit" and place.call_id not in failed
+    ]
+
+
+def _edited(digest: Digest | None) -> list[tuple[str, int]]:
+    """Files with how often each was edited, the most edited first."""
+    files = digest.files.items() if digest else ()
+    return sorted(((path, count) for path, count in files if count), key=lambda item: -item[1])
+
+
+def _counted(edits: Iterable[FileDiff]) -> tuple[int, int]:
+    """Lines added and removed."""
+    signs = [line[:1] for edit in edits for line in edit.lines]
+    return signs.count("+"), signs.count("-")
+
+
 def _children(store: Store, session: Session) -> list[Session]:
     numbers = sorted(store.with_subagents({session.id}) - {session.id})
     return [child for child in map(store.session, numbers) if child.parent_id == session.id]
 
 
-def _matching(store: Store, events: list[SessionEvent], find: str) -> list[SessionEvent]:
+def _finding(store: Store, session: Session, find: str) -> list[int]:
     """The events that hold every word, in whatever case."""
     words = find.casefold().split()
-    if not words:
-        return events
     return [
-        event
-        for event in events
+        event.id
+        for event in store.events(session.id, texts=True)
         if (text := f"{event_title(event)}\n{event_text(store, event)}".casefold())
         and all(word in text for word in words)
     ]
 
 
-def _start(events: Sequence[SessionEvent], page_request: PageRequest) -> int:
+def _start(ids: Sequence[int], page_request: PageRequest) -> int:
     """Where the page of events begins: a place in the list, or the event that was named."""
     named = page_request.number("at", -1)
     if named >= 0:
-        place = next((n for n, event in enumerate(events) if event.seq == named), None)
+        place = next((n for n, each in enumerate(ids) if split(each)[1] == named), None)
         if place is None:
             raise NotFound(f"Event {named} is not in this session")
         return place // PAGE * PAGE
-    return min(page_request.number("start", 0), max(0, len(events) - 1)) // PAGE * PAGE
+    return min(page_request.number("start", 0), max(0, len(ids) - 1)) // PAGE * PAGE
 
 
-def _outline(store: Store, events: list[SessionEvent]) -> list[Heading]:
-    prompts = [(n, event) for n, event in enumerate(events) if event.kind == "user_prompt"]
+def _outline(store: Store, places: Sequence[EventPlace]) -> list[Heading]:
+    prompts = {p.id: n for n, p in enumerate(places) if p.kind == "user_prompt"}
     return [
-        Heading(event.seq, excerpt(event_text(store, event), TITLE_CHARS), place // PAGE * PAGE)
-        for place, event in prompts[:OUTLINE]
+        Heading(
+            event.seq,
+            excerpt(event_text(store, event), TITLE_CHARS),
+            prompts[event.id] // PAGE * PAGE,
+        )
+        for event in store.events_at(list(prompts)[:OUTLINE])
     ]
 
 
-def _spans(events: Sequence[SessionEvent]) -> list[Span]:
+def _spans(used: Sequence[ResponseCost]) -> list[Span]:
     """Tokens and dollars in equal parts of the session's time."""
-    used = [(event.at, event.tokens) for event in events if event.at and event.tokens]
     if not used:
         return []
-    first, last = min(at for at, _ in used), max(at for at, _ in used)
+    first, last = used[0].at, used[-1].at
     step = max(60_000, -(-(last - first + 1) // _SPANS))
     spans = [Span(begin) for begin in range(first, last + 1, step)]
-    for at, cost in used:
-        span = spans[(at - first) // step]
-        span.tokens += cost.total_tokens
-        span.usd += cost.usd or 0.0
+    for response in used:
+        span = spans[(response.at - first) // step]
+        span.tokens += response.tokens
+        span.usd += response.usd or 0.0
     return spans

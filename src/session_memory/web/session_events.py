@@ -11,6 +11,7 @@ from session_memory.core.digest import title_of
 from session_memory.core.schema import Digest, Observation, Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.errors import NotFound
+from session_memory.memory.trace_parser import parse_trace
 from session_memory.redact import render
 from session_memory.store.port import Store
 from session_memory.store.values import ObservationQuery
@@ -30,12 +31,14 @@ class CureMark(msgspec.Struct, frozen=True):
 
 
 class ShownEvent(msgspec.Struct, frozen=True):
-    """An event as the page shows it."""
+    """An event as the page shows it; a call stands together with its result."""
 
     seq: int
     kind: str
     at: int | None
     title: str
+    head: str
+    """How its text begins, for a reader who has not unfolded it."""
     text: str
     cut: int
     """Characters left out of `text`."""
@@ -45,9 +48,18 @@ class ShownEvent(msgspec.Struct, frozen=True):
     """How long a call took, where its result says when it came."""
     folded: bool
     notes: tuple[Observation, ...] = ()
+    memories: tuple[str, ...] = ()
+    """Lines of the session's trace that rest on it."""
     cures: tuple[CureMark, ...] = ()
     children: tuple[Session, ...] = ()
     """Sub-agents that this call started."""
+    result: ShownEvent | None = None
+    """What a call gave back, where it is on the same page."""
+
+    @property
+    def ended(self) -> ShownEvent:
+        """What says how it went: its result, or else itself."""
+        return self.result or self
 
 
 class EventMarks(msgspec.Struct, frozen=True):
@@ -55,6 +67,8 @@ class EventMarks(msgspec.Struct, frozen=True):
 
     notes: dict[int, list[Observation]]
     """By the id of the event."""
+    memories: dict[int, list[str]]
+    """Likewise."""
     cures: dict[int, list[CureMark]]
     """By the number of the event in its session."""
     children: tuple[Session, ...]
@@ -68,7 +82,22 @@ def event_marks(
     for note in store.observations(ObservationQuery(session=session.id)):
         if note.event is not None:
             notes[note.event].append(note)
-    return EventMarks(notes, _cure_marks(digest), tuple(children))
+    return EventMarks(notes, _memory_lines(store, session), _cure_marks(digest), tuple(children))
+
+
+def _memory_lines(store: Store, session: Session) -> dict[int, list[str]]:
+    """The lines that the session left for its project, by the events they cite."""
+    lines: dict[int, list[str]] = defaultdict(list)
+    try:
+        trace = parse_trace(store.memories.find(str(session.id)))
+    except NotFound:  # nothing was made of it yet
+        return lines
+    bullets = [*trace.rules]
+    bullets += [each for task in trace.tasks for part in task.sections.values() for each in part]
+    for bullet in bullets:
+        for event in bullet.events:
+            lines[event].append(bullet.text)
+    return lines
 
 
 def shown_events(
@@ -77,31 +106,42 @@ def shown_events(
     marks: EventMarks,
     limit: int | None = SHOWN_CHARS,
 ) -> list[ShownEvent]:
-    """Events with their texts, each cut to `limit`."""
+    """Events with their texts, each cut to `limit`; results stand with their calls."""
     events = list(events)
-    called_at = {event.call_id: event.at for event in events if event.kind == "tool_call"}
-    shown: list[ShownEvent] = []
+    calls = {event.call_id: event for event in events if event.kind == "tool_call"}
+    shown: dict[int, ShownEvent] = {}
     for event in events:
-        text = event_text(store, event)
-        began = called_at.get(event.call_id) if event.kind == "tool_result" else None
-        shown.append(
-            ShownEvent(
-                seq=event.seq,
-                kind=event.kind,
-                at=event.at,
-                title=event_title(event),
-                text=text[:limit],
-                cut=max(0, len(text) - limit) if limit else 0,
-                failed=event.is_error or event.exit_code not in (None, 0),
-                exit_code=event.exit_code,
-                seconds=(event.at - began) / 1000 if began and event.at else None,
-                folded=event.kind not in ("user_prompt", "assistant_text", "error"),
-                notes=tuple(marks.notes.get(event.id, ())),
-                cures=tuple(marks.cures.get(event.seq, ())),
-                children=_started(event, text, marks.children),
-            )
-        )
-    return shown
+        call = calls.get(event.call_id) if event.kind == "tool_result" else None
+        one = _shown(event, event_text(store, event), marks, limit)
+        if call is None or call.seq not in shown:
+            shown[event.seq] = one
+        elif (asked := shown[call.seq]).result is None:
+            took = (event.at - call.at) / 1000 if event.at and call.at else None
+            answer = msgspec.structs.replace(one, seconds=took)
+            shown[call.seq] = msgspec.structs.replace(asked, result=answer)
+        else:  # a second answer to one call
+            shown[event.seq] = one
+    return list(shown.values())
+
+
+def _shown(event: SessionEvent, text: str, marks: EventMarks, limit: int | None) -> ShownEvent:
+    return ShownEvent(
+        seq=event.seq,
+        kind=event.kind,
+        at=event.at,
+        title=event_title(event),
+        head=excerpt(text[: TITLE_CHARS * 4], TITLE_CHARS),
+        text=text[:limit],
+        cut=max(0, len(text) - limit) if limit else 0,
+        failed=event.is_error or event.exit_code not in (None, 0),
+        exit_code=event.exit_code,
+        seconds=None,
+        folded=event.kind not in ("user_prompt", "assistant_text", "error"),
+        notes=tuple(marks.notes.get(event.id, ())),
+        memories=tuple(marks.memories.get(event.id, ())),
+        cures=tuple(marks.cures.get(event.seq, ())),
+        children=_started(event, text, marks.children),
+    )
 
 
 def event_text(store: Store, event: SessionEvent) -> str:
@@ -118,7 +158,7 @@ def event_title(event: SessionEvent) -> str:
     """Who spoke, or what was called."""
     if event.kind == "tool_call":
         what = event.command or ", ".join(event.files)
-        return excerpt(f"{event.tool or 'tool'} {render(what)}", TITLE_CHARS * 2)
+        return excerpt(f"{event.tool or 'tool'} {render(what)}".strip(), TITLE_CHARS * 2)
     names = {"user_prompt": "You", "assistant_text": "Agent", "tool_result": "Result"}
     return names.get(event.kind, (event.label or event.kind).replace("_", " "))
 

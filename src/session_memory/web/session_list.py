@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlencode
+
 from session_memory.core.schema import Outcome
+from session_memory.errors import UsageError
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.store.values import SessionQuery
 from session_memory.web.context import WebContext
 from session_memory.web.page import Page, PageRequest
 
 PAGE = 50
+FILTERS = ("project", "agent", "outcome", "day", "subagents")
 OUTCOMES: tuple[Outcome, ...] = ("success", "partial", "fail", "uncertain")
 
 
@@ -20,12 +25,16 @@ def sessions_page(web: WebContext, page_request: PageRequest) -> Page:
         page_request.word("outcome"),
     )
     start = page_request.number("start", 0)
+    day = _day(page_request.word("day"))
     query = SessionQuery(
         flavor=agent,
         project=project,
         outcome=outcome,
-        include_subagents="subagents" in page_request.query,
-        limit=start + PAGE + 1,
+        include_subagents=bool(page_request.word("subagents")),
+        since=_moment(day) if day else None,
+        until=_moment(day + timedelta(days=1)) if day else None,
+        limit=PAGE + 1,
+        offset=start,
     )
     with web.reading() as store:
         check_agent(store, agent)
@@ -34,18 +43,37 @@ def sessions_page(web: WebContext, page_request: PageRequest) -> Page:
             find_project(projects, project)
         sessions = store.sessions(query)
         agents = sorted(store.info().per_flavor)
-        outcomes = store.outcomes()
+        outcomes = store.outcomes({session.id for session in sessions})
     return Page(
         "sessions.html",
         {
-            "sessions": sessions[start : start + PAGE],
+            "sessions": sessions[:PAGE],
             "start": start,
-            "next": start + PAGE if len(sessions) > start + PAGE else None,
+            "kept": urlencode({name: page_request.query.get(name, "") for name in FILTERS}),
+            "next": start + PAGE if len(sessions) > PAGE else None,
             "previous": max(0, start - PAGE) if start else None,
             "projects": [each.key for each in projects],
             "agents": agents,
             "outcomes": outcomes,
             "all_outcomes": OUTCOMES,
-            "filter": {"project": project, "agent": agent, "outcome": outcome},
+            "filter": {
+                "project": project,
+                "agent": agent,
+                "outcome": outcome,
+                "day": day.isoformat() if day else None,
+                "subagents": "1" if query.include_subagents else None,
+            },
         },
     )
+
+
+def _day(given: str | None) -> date | None:
+    try:
+        return date.fromisoformat(given) if given else None
+    except ValueError:
+        raise UsageError(f"{given!r} is no day", hint="a day is written as 2026-03-02") from None
+
+
+def _moment(day: date) -> int:
+    """When a day begins (UTC)."""
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000)

@@ -8,7 +8,7 @@ import io
 from session_memory.core.pricing import load_table
 from session_memory.errors import NotFound
 from session_memory.store.values import UsageGroup, UsageRow
-from session_memory.web.charts import bars
+from session_memory.web.charts import bars, stacked
 from session_memory.web.context import WebContext
 from session_memory.web.page import Download, Page, PageRequest
 
@@ -18,6 +18,7 @@ GROUPS: dict[str, UsageGroup] = {
     "model": "model",
     "agent": "flavor",
 }
+TOKENS = ("output", "input", "cache written", "cache read")
 SPANS = {"7": "7 days", "30": "30 days", "90": "90 days", "": "all time"}
 _DAY_MS = 86_400_000
 _COLUMNS = (
@@ -40,8 +41,13 @@ def usage_page(web: WebContext, page_request: PageRequest) -> Page:
             "days": page_request.query.get("days", "30"),
             "rows": shown[::-1] if by == "day" else shown,
             "plot": bars(
-                [(row.group, row.cost.usd or 0.0) for row in shown], f"US dollars by {by}"
+                [(row.group, row.cost.usd or 0.0) for row in shown], f"US dollars by {by}", "$"
             ),
+            "parts": TOKENS,
+            "tokens": stacked(
+                [(row.group, _tokens(row)) for row in shown], TOKENS, f"Tokens by {by}"
+            ),
+            "cached": _cached(rows),
             "total": sum(row.cost.usd or 0 for row in rows),
             "unpriced": sum(row.unpriced_tokens for row in rows),
             "prices": prices,
@@ -67,6 +73,19 @@ def _rows(web: WebContext, page_request: PageRequest) -> tuple[str, list[UsageRo
     since = web.clock() - days * _DAY_MS if days else None
     with web.reading() as store:
         return by, store.usage(GROUPS[by], since, None)
+
+
+def _tokens(row: UsageRow) -> tuple[int, int, int, int]:
+    cost = row.cost
+    written = cost.cache_write_5m + cost.cache_write_1h
+    return cost.output, cost.input, written, cost.cache_read
+
+
+def _cached(rows: list[UsageRow]) -> float | None:
+    """Which share of what models read came from the cache."""
+    read = sum(row.cost.cache_read for row in rows)
+    whole = read + sum(row.cost.input + sum(_tokens(row)[2:3]) for row in rows)
+    return read / whole if whole else None
 
 
 def _figures(row: UsageRow) -> list[object]:

@@ -13,14 +13,14 @@ from session_memory.errors import Ambiguous, UsageError
 
 Kind = Literal["problem", "success"]
 Status = Literal["candidate", "provisional", "approved", "rejected", "retired", "superseded"]
-Action = Literal["approve", "reject", "edit", "retire", "supersede", "undo", "regate"]
+Action = Literal["approve", "reject", "edit", "retire", "supersede", "snooze", "undo", "regate"]
 
 LIVE: frozenset[Status] = frozenset({"provisional", "approved"})
 """In use or on the way there; only the gate can say which of the two."""
 
 # Who may become what. An undo goes back along an arrow, so it is not in the table.
 TRANSITIONS: dict[Status, frozenset[Status]] = {
-    "candidate": frozenset({"candidate", "provisional", "approved", "rejected"}),
+    "candidate": frozenset({"candidate", "provisional", "approved", "rejected", "superseded"}),
     "provisional": frozenset({"provisional", "approved", "rejected", "retired", "superseded"}),
     "approved": frozenset({"provisional", "approved", "retired", "superseded"}),
     "rejected": frozenset({"provisional", "approved"}),
@@ -124,6 +124,8 @@ class PatternVersion(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
     distribution_ready: bool = False
     superseded_by: str | None = None
+    snoozed_until: int | None = None
+    """Until then nobody is asked about it."""
     undoes: int | None = None
     """The revision that an undo took back."""
     snapshot: Snapshot = Snapshot()
@@ -178,6 +180,8 @@ class Catalog(msgspec.Struct, frozen=True):
     patterns: dict[str, Pattern] = {}
     proposals: dict[str, Proposal] = {}
     retirements: dict[str, Retirement] = {}
+    snoozed: frozenset[str] = frozenset()
+    """Patterns that nobody wants to be asked about yet."""
 
     @property
     def revision(self) -> int:
@@ -190,7 +194,13 @@ class Catalog(msgspec.Struct, frozen=True):
 
     def with_pattern(self, pattern: Pattern) -> Catalog:
         """The catalog after a decision."""
-        return Catalog({**self.patterns, pattern.id: pattern}, self.proposals, self.retirements)
+        return msgspec.structs.replace(self, patterns={**self.patterns, pattern.id: pattern})
+
+    def asleep(self, now: int) -> Catalog:
+        """The catalog as it is at that time: some of what was put off has come back."""
+        patterns = self.patterns.items()
+        names = (n for n, pattern in patterns if (pattern.current.snoozed_until or 0) > now)
+        return msgspec.structs.replace(self, snoozed=frozenset(names))
 
     def retirement(self, name: str) -> Retirement | None:
         """The proposal to retire a pattern in use; one about an older version has lapsed."""

@@ -23,7 +23,7 @@ from session_memory.store.damage import LOG_SUFFIXES, absent, refuse_no_file
 from session_memory.store.marks import Keys, random_keys
 
 BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 PAGE_SIZE = 8192
 _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 

@@ -34,7 +34,8 @@ _KNOWN = (
 _COST = """
 SELECT session_id, sum(input), sum(output), sum(cache_read), sum(cache_write_5m),
   sum(cache_write_1h), sum(reasoning), sum(usd), max(price_table)
-FROM usage WHERE counted = 1 AND session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id
+FROM usage
+WHERE counted = 1 AND session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id
 """
 _EVENT_COLUMNS = """
 e.id, e.source_id, e.pos, e.at, e.kind, e.origin, e.tool, e.tool_class, e.call_id, e.is_error,
@@ -46,9 +47,9 @@ e.body_at, e.body_len
 def sessions(db: Database, query: SessionQuery) -> list[Session]:
     """Sessions that fit, newest first."""
     where, bindings = _conditions(query)
-    sql = f"{_SESSION} {where} ORDER BY s.ended_at IS NULL, s.ended_at DESC, s.id DESC"
+    sql = f"{_SESSION} {where} ORDER BY s.ended_at DESC, s.id DESC"
     if query.limit is not None:
-        sql += f" LIMIT {int(query.limit)}"
+        sql += f" LIMIT {int(query.limit)} OFFSET {int(query.offset)}"
     return _with_costs(db, rows(db, sql, bindings))
 
 

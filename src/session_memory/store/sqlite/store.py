@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,6 +53,7 @@ from session_memory.store.port import (
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import (
+    listings,
     lost_events,
     observations,
     projects,
@@ -77,6 +79,7 @@ from session_memory.store.sqlite.connection import (
 )
 from session_memory.store.sqlite.forget_with_marks import ForgetWithMarks
 from session_memory.store.sqlite.sources import SourceReads
+from session_memory.store.values import EventPlace, ResponseCost, SessionFigures
 
 if TYPE_CHECKING:
     from session_memory.store.backups import Progress
@@ -384,9 +387,30 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         """See store.port.Store."""
         return observations.observations(self._db, query)
 
-    def outcomes(self) -> dict[int, str]:
+    def outcomes(self, among: Collection[int] | None = None) -> dict[int, str]:
         """See store.port.Store."""
-        return dict(rows(self._db, "SELECT session_id, outcome FROM digest"))
+        return listings.outcomes(self._db, among)
+
+    def sessions_by_day(self, since: int) -> dict[date, int]:
+        """See store.port.Store."""
+        return listings.sessions_by_day(self._db, since)
+
+    def event_places(self, session_id: int) -> list[EventPlace]:
+        """See store.port.Store."""
+        return listings.event_places(self._db, session_id)
+
+    def events_at(self, event_ids: Sequence[int]) -> list[SessionEvent]:
+        """See store.port.Store."""
+        found = {event.id: event for event in queries.events_by_id(self._db, list(event_ids))}
+        return [found[event_id] for event_id in event_ids if event_id in found]
+
+    def session_figures(self, since: int) -> list[SessionFigures]:
+        """See store.port.Store."""
+        return listings.session_figures(self._db, since)
+
+    def response_costs(self, session_id: int) -> list[ResponseCost]:
+        """See store.port.Store."""
+        return listings.response_costs(self._db, session_id)
 
     def digest_versions(self) -> dict[int, int]:
         """See store.port.Store."""

@@ -3,52 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any
 
 from session_memory.core.schema import Cost, Usage
 from session_memory.store.port import UsageGroup, UsageRow
-from session_memory.store.sqlite.connection import Database, rows, value
+from session_memory.store.sqlite.connection import Database, Row, rows, value
 
+DAY_MS = 86_400_000
 _GROUPS: dict[UsageGroup, str] = {
-    "day": "coalesce(strftime('%Y-%m-%d', u.at / 1000, 'unixepoch'), 'undated')",
+    "day": "u.day",
     "project": "coalesce(project.key, 'no project')",
     "model": "u.model || CASE u.mode WHEN '' THEN '' ELSE ' (' || u.mode || ')' END",
     "flavor": "s.flavor",
-    "session": "s.external_id",
+    "session": "s.id",  # two agents may use one native id
 }
+_SLACK_MS = DAY_MS
+"""A response may be stamped later than the last event of its session."""
+_SUMS = (
+    "sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
+    " sum(reasoning), sum(usd), max(price_table)"
+)
 
 
 def usage(db: Database, group: UsageGroup, since: int | None, until: int | None) -> list[UsageRow]:
-    """One row per group, in the group's own order."""
-    conditions = ["u.counted = 1"]
+    """One row per group, in the group's own order.
+
+    First by session, day and model, which is the order of the index: few rows are left.
+    """
+    conditions = ["counted = 1"]
     bindings: list[Any] = []
-    for condition, wanted in (("u.at >= ?", since), ("u.at < ?", until)):
+    for condition, wanted in (("at >= ?", since), ("at < ?", until)):
         if wanted is not None:
             conditions.append(condition)
             bindings.append(wanted)
-    by = "s.id" if group == "session" else "1"  # two agents may use one native id
+    if since is not None:  # few sessions lived since then, and they have an index
+        conditions.append("session_id IN (SELECT id FROM session WHERE ended_at >= ?)")
+        bindings.append(since - _SLACK_MS)
     sql = f"""
-        SELECT {_GROUPS[group]}, count(*), sum(u.input), sum(u.output), sum(u.cache_read),
-          sum(u.cache_write_5m), sum(u.cache_write_1h), sum(u.reasoning), sum(u.usd),
-          max(u.price_table), group_concat(DISTINCT u.model),
-          sum(CASE WHEN u.usd IS NULL THEN
-            u.input + u.output + u.cache_read + u.cache_write_5m + u.cache_write_1h ELSE 0 END),
-          min(s.id)
-        FROM usage u JOIN session s ON s.id = u.session_id
+        SELECT {_GROUPS[group]}, u.model, u.*, s.external_id
+        FROM (
+          SELECT at / {DAY_MS} AS day, session_id, model, mode, count(*), {_SUMS},
+            sum(CASE WHEN usd IS NULL THEN
+              input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END)
+          FROM usage WHERE {" AND ".join(conditions)}
+          GROUP BY session_id, at / {DAY_MS}, model, mode
+        ) u JOIN session s ON s.id = u.session_id
         LEFT JOIN project ON project.id = s.project_id
-        WHERE {" AND ".join(conditions)} GROUP BY {by} ORDER BY 1, {by}
     """
-    return [
-        UsageRow(
-            group=row[0],
-            responses=row[1],
-            cost=Cost(*row[2:8], usd=row[8], price_table=row[9]),
-            models=tuple(sorted((row[10] or "").split(","))),
-            unpriced_tokens=row[11],
-            session_id=row[12] if group == "session" else None,
-        )
-        for row in rows(db, sql, bindings)
-    ]
+    by_group: dict[Any, list[Row]] = {}
+    for row in rows(db, sql, bindings):
+        by_group.setdefault(row[0], []).append((row[0], row[1], *row[6:]))
+    made = [_row(group, parts) for parts in by_group.values()]
+    return sorted(made, key=lambda row: (row.group, row.session_id or 0))
+
+
+def _row(group: UsageGroup, parts: list[Row]) -> UsageRow:
+    """One row of the parts of a group: of each day, session and model."""
+    dollars = [part[9] for part in parts if part[9] is not None]
+    tables = [part[10] for part in parts if part[10] is not None]
+    key = parts[0][0]
+    figures = (sum(part[place] for part in parts) for place in range(3, 9))
+    return UsageRow(
+        group=parts[0][12] if group == "session" else _day(key) if group == "day" else key,
+        responses=sum(part[2] for part in parts),
+        cost=Cost(
+            *figures, usd=sum(dollars) if dollars else None, price_table=max(tables, default=None)
+        ),
+        models=tuple(sorted({part[1] for part in parts})),
+        unpriced_tokens=sum(part[11] for part in parts),
+        session_id=key if group == "session" else None,
+    )
+
+
+def _day(number: int | None) -> str:
+    """A day by its number since 1970."""
+    if number is None:
+        return "undated"
+    return (date(1970, 1, 1) + timedelta(days=number)).isoformat()
 
 
 _UNPRICED = """
