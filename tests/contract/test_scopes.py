@@ -146,3 +146,13 @@ def test_a_search_finds_observations_and_their_rows(store: Store) -> None:
     assert store.scopes.find("never") == []
     assert {line.id for line in store.scopes.some_lines([first, second])} == {first, second}
     assert not store.scopes.has_tool("Bash")
+
+
+def test_single_projects_are_those_of_the_whole_list(store: Store) -> None:
+    filled(store)
+    known = {project.id: project for project in store.projects()}
+    assert known
+    assert store.scopes.some_projects([*known, 4_000]) == known
+    for project in known.values():
+        assert store.scopes.project(project.key) == project
+    assert store.scopes.project("never") is None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from session_memory.core.schema import SessionEvent
+import msgspec
+
+from session_memory.core.schema import Project, SessionEvent
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound
 from session_memory.recall.requests import SearchRequest
-from session_memory.recall.scope import Scope, is_outside, is_program
+from session_memory.recall.scope import is_outside, is_program
 from session_memory.store.port import SessionReader, TextFilter
 from session_memory.store.scopes import SessionLine
 
@@ -19,11 +21,19 @@ LEAD_CHARS = 60
 _SPACE = re.compile(r"\s+")
 
 
-def text_filter(request: SearchRequest, scope: Scope | None) -> TextFilter:
+class SearchScope(msgspec.Struct, frozen=True):
+    """Where hits may come from: everywhere, one project, or one session."""
+
+    project: Project | None = None
+    session: SessionLine | None = None
+
+
+def text_filter(request: SearchRequest, within: SearchScope) -> TextFilter:
     """What a request may find."""
+    project = within.project if within.session is None else None
     return TextFilter(
-        session=scope.session.id if scope and scope.session else None,
-        project_id=scope.project.id if scope and not scope.session else None,
+        session=within.session.id if within.session else None,
+        project_id=project.id if project else None,
         flavor=request.flavor,
         kinds=request.kinds,
         tool=request.tool,
@@ -34,14 +44,16 @@ def text_filter(request: SearchRequest, scope: Scope | None) -> TextFilter:
     )
 
 
-def is_searched(line: SessionLine | None, scope: Scope | None) -> bool:
+def is_searched(line: SessionLine | None, within: SearchScope) -> bool:
     """Whether a search covers a session: not a program's own, nor one that ran elsewhere (IDN-12).
 
     A search limited to one session covers that session wherever it ran.
     """
     if line is None or is_program(line):
         return False
-    return scope is None or scope.session is not None or not is_outside(scope.project, line)
+    if within.project is None or within.session is not None:
+        return True
+    return not is_outside(within.project, line)
 
 
 def shown_text(store: SessionReader, event: SessionEvent) -> str | None:

@@ -11,7 +11,7 @@ from session_memory.core.text.similarity import untagged
 from session_memory.errors import NotFound
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import ObservationRequest
-from session_memory.recall.scope import is_of_project
+from session_memory.recall.scope import is_of_project, project_of
 from session_memory.recall.session_fields import capture_version
 from session_memory.store.port import RecallStore, SessionReader
 from session_memory.store.scopes import SessionLine
@@ -132,12 +132,12 @@ def _event(store: SessionReader, observation: Observation) -> SessionEvent | Non
 
 
 def _observation_answer(
-    store: SessionReader, observation: Observation, line: SessionLine
+    store: RecallStore, observation: Observation, line: SessionLine
 ) -> ObservationAnswer:
-    keys = {project.id: project.key for project in store.projects()}
+    project = project_of(store, line)
     return ObservationAnswer(
         observation_id=observation.hash,
-        project_key=keys.get(line.project_id) if line.project_id is not None else None,
+        project_key=project.key if project else None,
         session_id=line.id,
         external_session_id=one_line(line.external_id),
         type=observation.type,

@@ -42,7 +42,7 @@ def open_scope(store: RecallStore, project_key: str | None, session_id: int | No
     """The scope a caller names; the session must belong to the project (SCP-11)."""
     if session_id is not None:
         return _one_session(store, project_key, session_id)
-    project = find_project(store.projects(), project_key)
+    project = known_project(store, project_key)
     return project_scope(project, store.scopes.lines(project.id))
 
 
@@ -55,6 +55,12 @@ def project_scope(project: Project, lines: list[SessionLine]) -> Scope:
         lines=tuple(line for line in captured if not is_program(line)),
         captured=tuple(captured),
     )
+
+
+def known_project(store: RecallStore, key: str | None) -> Project:
+    """The project with this key; only an unknown one makes it read all of them, to suggest some."""
+    found = store.scopes.project(key) if key else None
+    return found or find_project(store.projects(), key)
 
 
 def find_project(projects: list[Project], key: str | None) -> Project:
@@ -82,7 +88,13 @@ def check_agent(store: SessionReader, name: str | None) -> None:
 
 def is_of_project(store: RecallStore, line: SessionLine, key: str | None) -> bool:
     """Whether a session is in the project with this key; no key means any project."""
-    return key is None or find_project(store.projects(), key).id == line.project_id
+    return key is None or known_project(store, key).id == line.project_id
+
+
+def project_of(store: RecallStore, line: SessionLine) -> Project | None:
+    """The project of a session."""
+    number = line.project_id
+    return None if number is None else store.scopes.some_projects([number]).get(number)
 
 
 def is_outside(project: Project, line: SessionLine) -> bool:
@@ -104,9 +116,8 @@ def is_program(line: SessionLine) -> bool:
 
 def _one_session(store: RecallStore, project_key: str | None, session_id: int) -> Scope:
     line = store.scopes.line(session_id)
-    projects = store.projects()
     if project_key is not None:
-        project = find_project(projects, project_key)
+        project = known_project(store, project_key)
         if line is None or line.project_id != project.id:
             # The same message whether the session is in another project or does not exist.
             raise ScopeMismatch(
@@ -116,7 +127,7 @@ def _one_session(store: RecallStore, project_key: str | None, session_id: int) -
     elif line is None:
         raise NotFound("Session not found", hint="mem_session_list names the sessions of a project")
     else:
-        project = next((each for each in projects if each.id == line.project_id), None)
+        project = project_of(store, line)
         if project is None:
             raise NotFound("Project not found", hint="this session is in no project yet")
     return Scope(project=project, session=line, lines=(line,), captured=(line,))

@@ -6,7 +6,7 @@ one item, the observation; `turn_id` names the event, and `session-memory show` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -18,10 +18,16 @@ from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
 from session_memory.errors import UsageError
 from session_memory.recall.context import RecallContext
-from session_memory.recall.event_search import is_searched, shown_text, snippet, text_filter
+from session_memory.recall.event_search import (
+    SearchScope,
+    is_searched,
+    shown_text,
+    snippet,
+    text_filter,
+)
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.same_words import fingerprint, stem
-from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
+from session_memory.recall.scope import check_agent, is_outside, known_project, open_scope
 from session_memory.recall.session_fields import capture_version, short_line
 from session_memory.recall.session_list import overfetch
 from session_memory.store.port import ObservationQuery, RecallStore, TextFilter
@@ -89,18 +95,6 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     """What to ask with for the next page; absent on the last one."""
 
 
-class _SearchScope(msgspec.Struct, frozen=True):
-    """Where hits may come from; no scope means every project."""
-
-    scope: Scope | None
-    projects: dict[int, Project]
-
-    @property
-    def session_id(self) -> int | None:
-        """The one session that is searched, if the scope is one."""
-        return self.scope.session.id if self.scope and self.scope.session else None
-
-
 class _Result(msgspec.Struct):
     """A hit with what it says, and all that say the same."""
 
@@ -120,7 +114,7 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     if not terms:
         return recent(context, request)
     within = _search_scope(store, request)
-    hits = store.scopes.find(request.query, text_filter(request, within.scope))
+    hits = store.scopes.find(request.query, text_filter(request, within))
     start = request.offset
     wanted = min(start + request.count, MAX_RESULTS)
     results = _results(store, within, hits, wanted + 1)
@@ -128,13 +122,15 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
         _check_tool(store, request.tool)
     stems = [stem(word) for word in terms.words]
     best = results[0].score if results else 1.0
+    shown = results[start:wanted]
+    places = _Places(within, _projects(store, [result.line for result in shown]))
     items = tuple(
         msgspec.structs.replace(
-            _ranked_item(store, within, result, stems),
+            _ranked_item(places, result, stems),
             rank=number,
             score=round(result.score / best, 4) if best else 1.0,
         )
-        for number, result in enumerate(results[start:wanted], start + 1)
+        for number, result in enumerate(shown, start + 1)
     )
     more = len(results) > wanted and wanted < MAX_RESULTS
     return SearchAnswer(items, len(items), str(wanted) if more else UNSET)
@@ -148,26 +144,34 @@ def recent(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     wanted = start + request.count
     query = _query(within, request)
     # Some sessions are left out afterwards, so more are read until there are enough.
-    limit, newest = 2 * wanted + 20, list[Observation]()
+    limit, newest = 2 * wanted + 20, list[tuple[SessionLine, Observation]]()
     while True:
         found = store.observations(msgspec.structs.replace(query, limit=limit))
-        newest = _searched(store, within.scope, found)[::-1]
+        newest = _searched(store, within, found)[::-1]
         if len(newest) > wanted or len(found) < limit:
             break
         limit *= 4
     if not newest:
         _check_tool(store, request.tool)
-    items = tuple(_item(store, within, observation) for observation in newest[start:wanted])
+    shown = newest[start:wanted]
+    places = _Places(within, _projects(store, [line for line, _ in shown]))
+    items = tuple(_item(places, line, observation) for line, observation in shown)
     more = len(newest) > wanted
     return SearchAnswer(items, len(items), str(wanted) if more else UNSET)
 
 
-def _search_scope(store: RecallStore, request: SearchRequest) -> _SearchScope:
+def _search_scope(store: RecallStore, request: SearchRequest) -> SearchScope:
     check_agent(store, request.flavor)
-    projects = {project.id: project for project in store.projects()}
-    is_limited = request.project_key is not None or request.session_id is not None
-    scope = open_scope(store, request.project_key, request.session_id) if is_limited else None
-    return _SearchScope(scope, projects)
+    if request.session_id is not None:
+        scope = open_scope(store, request.project_key, request.session_id)
+        return SearchScope(scope.project, scope.session)
+    if request.project_key is not None:
+        return SearchScope(known_project(store, request.project_key))
+    return SearchScope()
+
+
+def _projects(store: RecallStore, lines: Iterable[SessionLine]) -> dict[int, Project]:
+    return store.scopes.some_projects({line.project_id for line in lines if line.project_id})
 
 
 def _check_tool(store: RecallStore, name: str | None) -> None:
@@ -178,11 +182,11 @@ def _check_tool(store: RecallStore, name: str | None) -> None:
         )
 
 
-def _query(within: _SearchScope, request: SearchRequest) -> ObservationQuery:
-    scope = within.scope
+def _query(within: SearchScope, request: SearchRequest) -> ObservationQuery:
+    project = within.project if within.session is None else None
     return ObservationQuery(
-        session=within.session_id,
-        project=scope.project.key if scope and not scope.session else None,
+        session=within.session.id if within.session else None,
+        project=project.key if project else None,
         flavor=request.flavor,
         since=request.since,
         until=request.until,
@@ -196,12 +200,12 @@ def _query(within: _SearchScope, request: SearchRequest) -> ObservationQuery:
 
 
 def _results(
-    store: RecallStore, within: _SearchScope, hits: Sequence[Hit], wanted: int
+    store: RecallStore, within: SearchScope, hits: Sequence[Hit], wanted: int
 ) -> list[_Result]:
     """The first hits that say different things, each with those that say the same."""
     results: dict[str, _Result] = {}
     lengths: set[int] = set()
-    opened = enumerate(_opened(store, within.scope, hits, wanted))
+    opened = enumerate(_opened(store, within, hits, wanted))
     for seen, (hit, line, observation, event) in opened:
         if len(results) >= wanted and seen >= overfetch(wanted):
             break
@@ -228,7 +232,7 @@ _Opened = tuple[Hit, SessionLine, Observation | None, SessionEvent | None]
 
 
 def _opened(
-    store: RecallStore, scope: Scope | None, hits: Sequence[Hit], wanted: int
+    store: RecallStore, within: SearchScope, hits: Sequence[Hit], wanted: int
 ) -> Iterator[_Opened]:
     """Hits with their rows, without those of programs' own sessions and of sessions elsewhere.
 
@@ -251,24 +255,29 @@ def _opened(
             line = lines.get(hit.session)
             observation = observations.get(hit.observation) if hit.observation else None
             event = events.get(hit.event) if hit.event else None
-            if line is not None and is_searched(line, scope) and (observation or event):
+            if line is not None and is_searched(line, within) and (observation or event):
                 yield hit, line, observation, event
 
 
 def _searched(
-    store: RecallStore, scope: Scope | None, observations: Sequence[Observation]
-) -> list[Observation]:
+    store: RecallStore, within: SearchScope, observations: Sequence[Observation]
+) -> list[tuple[SessionLine, Observation]]:
     """Without those of programs' own sessions and of sessions that ran elsewhere."""
-    lines = {each.session: store.scopes.line(each.session) for each in observations}
-    searched = {number for number, line in lines.items() if is_searched(line, scope)}
-    return [each for each in observations if each.session in searched]
+    lines = store.scopes.some_lines(list({each.session for each in observations}))
+    searched = {line.id: line for line in lines if is_searched(line, within)}
+    return [(searched[each.session], each) for each in observations if each.session in searched]
 
 
-def _item(store: RecallStore, within: _SearchScope, observation: Observation) -> FoundItem:
-    line = store.scopes.line(observation.session)
-    assert line is not None  # _searched looked it up in the same connection
+class _Places(msgspec.Struct, frozen=True):
+    """Where the items of an answer come from."""
+
+    within: SearchScope
+    projects: dict[int, Project]
+
+
+def _item(places: _Places, line: SessionLine, observation: Observation) -> FoundItem:
     return msgspec.structs.replace(
-        _of_session(within, line),
+        _of_session(places, line),
         id=observation.hash,
         turn_id=observation.event,
         type=observation.type,
@@ -283,11 +292,9 @@ def _item(store: RecallStore, within: _SearchScope, observation: Observation) ->
     )
 
 
-def _event_item(
-    within: _SearchScope, line: SessionLine, event: SessionEvent, shown: str
-) -> FoundItem:
+def _event_item(places: _Places, line: SessionLine, event: SessionEvent, shown: str) -> FoundItem:
     return msgspec.structs.replace(
-        _of_session(within, line),
+        _of_session(places, line),
         id=str(event.id),
         turn_id=event.id,
         type=event.kind,
@@ -301,11 +308,11 @@ def _event_item(
     )
 
 
-def _of_session(within: _SearchScope, line: SessionLine) -> FoundItem:
+def _of_session(places: _Places, line: SessionLine) -> FoundItem:
     """The fields that say where an item comes from; the others are still empty."""
-    project = within.projects.get(line.project_id) if line.project_id is not None else None
+    project = places.projects.get(line.project_id) if line.project_id is not None else None
     version = capture_version(line.client_version)
-    in_session = within.session_id is not None
+    in_session = places.within.session is not None
     return FoundItem(
         id="",
         project_id=line.project_id,
@@ -331,14 +338,12 @@ def _of_session(within: _SearchScope, line: SessionLine) -> FoundItem:
     )
 
 
-def _ranked_item(
-    store: RecallStore, within: _SearchScope, result: _Result, stems: Sequence[str]
-) -> FoundItem:
+def _ranked_item(places: _Places, result: _Result, stems: Sequence[str]) -> FoundItem:
     if result.observation is not None:
-        item = _item(store, within, result.observation)
+        item = _item(places, result.line, result.observation)
     else:
         assert result.event is not None  # a result is one or the other
-        item = _event_item(within, result.line, result.event, snippet(result.text, stems))
+        item = _event_item(places, result.line, result.event, snippet(result.text, stems))
     lines = {line.id: line for line, _ in result.same}
     sessions = tuple(sorted(lines))[:MAX_DUPLICATE_SESSIONS]
     latest = max((at or 0 for _, at in result.same), default=0) or None

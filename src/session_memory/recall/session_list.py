@@ -14,7 +14,7 @@ from session_memory.core.text.safe_text import one_line
 from session_memory.recall.context import RecallContext
 from session_memory.recall.lanes import LaneConfidence, LaneSource, lane_of
 from session_memory.recall.requests import SessionListRequest
-from session_memory.recall.scope import find_project, is_outside
+from session_memory.recall.scope import is_outside, known_project
 from session_memory.recall.session_fields import capture_version, display_label, short_line
 from session_memory.store.scopes import SessionCounts, SessionLine
 
@@ -68,7 +68,7 @@ class SessionListAnswer(msgspec.Struct, frozen=True):
 def session_list(context: RecallContext, request: SessionListRequest) -> SessionListAnswer:
     """mem_session_list: every conversation of the project, also those captured elsewhere."""
     store = context.store
-    project = find_project(store.projects(), request.project_key)
+    project = known_project(store, request.project_key)
     lines = [line for line in store.scopes.lines(project.id) if not line.parent]
     likely = [line.id for line in lines[: overfetch(request.count)]]
     matching = matching_sessions(request, project, lines, store.scopes.counts(likely))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
@@ -10,6 +11,7 @@ import msgspec
 from session_memory.core.schema import (
     Observation,
     ObservationType,
+    Project,
     RuleStatement,
     SessionEvent,
 )
@@ -92,6 +94,14 @@ class Scopes(Protocol):
 
     def some_lines(self, sessions: list[int]) -> list[SessionLine]:
         """These sessions, in no particular order."""
+        ...
+
+    def project(self, key: str) -> Project | None:
+        """The project with this key, without reading the others."""
+        ...
+
+    def some_projects(self, ids: Iterable[int]) -> dict[int, Project]:
+        """Projects by their numbers, without reading the others."""
         ...
 
     def counts(self, sessions: list[int]) -> dict[int, SessionCounts]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import msgspec
+
 from session_memory.core.schema import Project
 from session_memory.store.sqlite.connection import Database, rows, value
 
@@ -15,33 +19,67 @@ _COLUMNS = "id, key, root, remote, worktree_of, domain, source, confidence"
 
 def final(db: Database, project_id: int) -> int:
     """The project that one is part of now."""
+    return _final(_targets(db), project_id)
+
+
+def _targets(db: Database) -> dict[int, int]:
+    """Which project each merged one went into: few, if any."""
+    return dict(rows(db, "SELECT project_id, target_id FROM project_merge"))
+
+
+def _final(targets: dict[int, int], project_id: int) -> int:
     seen = {project_id}
-    while (target := value(db, _TARGET, (project_id,))) is not None and target not in seen:
-        project_id = int(target)
+    while (target := targets.get(project_id)) is not None and target not in seen:
+        project_id = target
         seen.add(project_id)
     return project_id
 
 
-_TARGET = "SELECT target_id FROM project_merge WHERE project_id = ?"
-
-
 def found(db: Database) -> list[Project]:
     """All projects as they were found, by key, whether or not they were merged."""
+    return _found(db, "1", ())
+
+
+def _found(db: Database, which: str, bindings: tuple[str, ...]) -> list[Project]:
     aliases: dict[int, list[str]] = {}
-    for path, project_id in rows(db, "SELECT path, project_id FROM project_alias ORDER BY path"):
+    of_these = f"project_id IN (SELECT id FROM project WHERE {which})" if bindings else "1"
+    paths = f"SELECT path, project_id FROM project_alias WHERE {of_these} ORDER BY path"
+    for path, project_id in rows(db, paths, bindings):
         aliases.setdefault(project_id, []).append(path)
+    selected = f"SELECT {_COLUMNS}, found_key FROM project WHERE {which} ORDER BY key"
     return [
         Project(*row[:8], aliases=tuple(aliases.get(row[0], ())), found_key=row[8])
-        for row in rows(db, f"SELECT {_COLUMNS}, found_key FROM project ORDER BY key")
+        for row in rows(db, selected, bindings)
     ]
 
 
 def merged(db: Database) -> list[Project]:
     """All projects, by key; one that was merged is part of another, its directories as aliases."""
-    everything = found(db)
+    return _merged(found(db), _targets(db))
+
+
+def some(db: Database, ids: Iterable[int]) -> list[Project]:
+    """These projects, as `merged` gives them, without reading the others."""
+    targets, wanted = _targets(db), set(ids)
+    parts = {part for part in targets if _final(targets, part) in wanted}
+    listed = msgspec.json.encode(sorted(wanted | parts)).decode()
+    which = "id IN (SELECT value FROM json_each(?))"
+    return _merged(_found(db, which, (listed,)), targets)
+
+
+def called(db: Database, key: str) -> Project | None:
+    """The project with this key, as `merged` gives it."""
+    number = value(db, "SELECT id FROM project WHERE key = ?", (key,))
+    named = some(db, [int(number)]) if number is not None else []
+    return next((project for project in named if project.key == key), None)
+
+
+def _merged(everything: list[Project], targets: dict[int, int]) -> list[Project]:
+    if not targets:
+        return everything
     parts: dict[int, list[Project]] = {}
     for project in everything:
-        parts.setdefault(final(db, project.id), []).append(project)
+        parts.setdefault(_final(targets, project.id), []).append(project)
     return [
         _joined(project, [part for part in parts[project.id] if part is not project])
         for project in everything

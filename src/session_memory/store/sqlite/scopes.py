@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,12 +13,14 @@ from session_memory.core.schema import (
     EXCLUDED_STATUSES,
     Observation,
     ObservationType,
+    Project,
     RuleStatement,
     SessionEvent,
 )
 from session_memory.errors import StoreLocked
 from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
 from session_memory.store.search_rank import Hit
+from session_memory.store.sqlite import projects
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     Database,
@@ -79,6 +81,14 @@ class SqliteScopes:
         """These sessions, in no particular order."""
         found = f"{_LINE} WHERE s.id IN (SELECT value FROM json_each(?))"
         return [_line(row) for row in rows(self._db, found, (_list(sessions),))]
+
+    def project(self, key: str) -> Project | None:
+        """See store.scopes.Scopes."""
+        return projects.called(self._db, key)
+
+    def some_projects(self, ids: Iterable[int]) -> dict[int, Project]:
+        """See store.scopes.Scopes."""
+        return {project.id: project for project in projects.some(self._db, ids)}
 
     def counts(self, sessions: list[int]) -> dict[int, SessionCounts]:
         """How much each of these sessions said."""
