@@ -302,6 +302,12 @@ class TextFilter(msgspec.Struct, frozen=True):
         return any(given) or self.since is not None or self.until is not None
 
     @property
+    def may_be_turns(self) -> bool:
+        """Whether prompts or answers can fit: they fail nothing and are no calls."""
+        kinds = not self.kinds or bool({"user_prompt", "assistant_text"} & set(self.kinds))
+        return kinds and not self.errors_only and self.tool is None
+
+    @property
     def of_sessions(self) -> bool:
         """Whether whole sessions can be left out."""
         given = (self.project_id, self.flavor, self.since, self.until)

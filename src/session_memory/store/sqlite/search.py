@@ -16,12 +16,16 @@ from session_memory.core.schema import EXCLUDED_STATUSES
 from session_memory.core.text.search_terms import Terms, terms_of
 from session_memory.store.search_rank import Hit, IndexHits, Noted, Scored, fuse, with_coverage
 from session_memory.store.sqlite.connection import Database, rows
-from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
 from session_memory.store.sqlite.similar_words import similar_words
 from session_memory.store.values import TextFilter
 
 MOST_SCORED = 4_000
 """Rows scored per index and question."""
+MOST_NOTED = 1_000
+"""The same for observations: they lift events more often than they stand alone."""
+FEW_SESSIONS = 100
+"""Up to here an index is asked session by session: looking each up costs 20 microseconds."""
 MOST_RANKED = 300
 """Rows of each index that take part in the order: the same for every page of an answer."""
 WITH_ALL_TERMS = 200
@@ -31,6 +35,11 @@ ALL_TERMS_BONUS = 0.25
 
 Index = Literal["event_text", "turn_text", "observation_text"]
 _Condition = tuple[str, list[Any]]
+# A result does not name its tool: its call does, and stands a little before it.
+_RESULT_OF = (
+    "(e.kind = 'tool_result' AND EXISTS (SELECT 1 FROM event c WHERE c.id BETWEEN e.id - 64"
+    " AND e.id - 1 AND c.call_id = e.call_id AND c.tool = ?))"
+)
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
 
@@ -51,10 +60,15 @@ def find(
         return []
     given = where or TextFilter()
     terms = _known_or_similar(db, terms)
-    alone, in_context = (_hits(db, table, terms, given) for table in ("event_text", "turn_text"))
-    noted = _noted(db, _hits(db, "observation_text", terms, given)) if notes else []
-    missing = [hit.id for hit in alone]
-    return fuse(IndexHits(alone, in_context, noted, _turns(db, missing)))
+    scope = _sessions(db, given)
+    alone = _hits(db, _Index.of("event_text", given, scope), terms)
+    in_context = (
+        _hits(db, _Index.of("turn_text", given, scope), terms) if given.may_be_turns else []
+    )
+    noted = (
+        _noted(db, _hits(db, _Index.of("observation_text", given, scope), terms)) if notes else []
+    )
+    return fuse(IndexHits(alone, in_context, noted, _turns(db, [hit.id for hit in alone])))
 
 
 def _known_or_similar(db: Database, terms: Terms) -> Terms:
@@ -106,46 +120,76 @@ def _noted(db: Database, hits: list[Scored]) -> list[Noted]:
     ]
 
 
-def _hits(db: Database, table: Index, terms: Terms, where: TextFilter) -> list[Scored]:
+class _Index(msgspec.Struct, frozen=True):
+    """A full-text index, and which of its rows may be found."""
+
+    name: Index
+    rows: str
+    """What stands between FROM and MATCH: the index itself, limited to the sessions in scope."""
+    bindings: list[Any]
+    condition: str
+    """What a row must be besides; reading a row to know that costs ten times finding it."""
+    values: list[Any]
+    most_scored: int
+
+    @classmethod
+    def of(cls, name: Index, where: TextFilter, sessions: list[int] | None) -> _Index:
+        """The index with the filters of a search."""
+        if name == "observation_text":
+            text, values = observation_condition(where)
+            condition = f"EXISTS (SELECT 1 FROM observation o WHERE o.id = {name}.rowid AND {text})"
+        elif where.of_events:
+            text, values = event_condition(where)
+            condition = f"EXISTS (SELECT 1 FROM event e WHERE e.id = {name}.rowid AND {text})"
+        else:
+            condition, values = "1", []
+        most = MOST_NOTED if name == "observation_text" else MOST_SCORED
+        return cls(name, *_in_scope(name, sessions), condition, values, most)
+
+    def select(self, what: str, *, every: bool = False) -> str:
+        """A statement up to its MATCH: rows that fit, or `every` row of the sessions in scope."""
+        condition = "1" if every else self.condition
+        return f"SELECT {what} FROM {self.rows} AND {condition} AND {self.name} MATCH ?"
+
+
+def _hits(db: Database, index: _Index, terms: Terms) -> list[Scored]:
     """The best rows of one index: those that hold rare terms, and before them those with all."""
     # Counting looks at sessions only: reading each event to know whether it counts takes too long.
-    scope = _in_scope(db, where, table)
-    holding = {word: _holding(db, table, word, scope) for word in terms.words}
+    holding = {word: _holding(db, index, word) for word in terms.words}
     counts = {word: len(found) for word, found in holding.items()}
-    condition = _condition(where, table, scope)
     known = sorted((word for word in terms.words if counts[word]), key=lambda word: counts[word])
     if not known:
         return []
-    whole = _holding_all(db, table, terms, condition) if len(terms.words) > 1 else []
-    if counts[known[0]] > MOST_SCORED:
+    whole = _holding_all(db, index, terms) if len(terms.words) > 1 else []
+    if counts[known[0]] > index.most_scored:
         # Words that stand everywhere say little: then what is newest is the better guess.
-        newest = whole or _newest(db, table, _quoted(known[0]), condition, MOST_RANKED)
+        newest = whole or _newest(db, index, _quoted(known[0]), MOST_RANKED)
         return [
             Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED)
             for n, row in enumerate(newest[:MOST_RANKED])
         ]
-    best = _scored(db, table, _rarest(known, counts), condition)
-    telling = {word: found for word, found in holding.items() if len(found) <= MOST_SCORED}
+    best = _scored(db, index, _rarest(known, counts, index.most_scored))
+    telling = {word: found for word, found in holding.items() if len(found) <= index.most_scored}
     return with_coverage(_lifted(best, set(whole)), telling)
 
 
-def _rarest(known: list[str], counts: dict[str, int]) -> str:
+def _rarest(known: list[str], counts: dict[str, int], most: int) -> str:
     """As many words as can be scored together, the rarest first; one at least."""
     taken, total = list[str](), 0
     for word in known:
         total += counts[word]
-        if taken and total > MOST_SCORED:
+        if taken and total > most:
             break
         taken.append(_quoted(word))
     return " OR ".join(taken)
 
 
-def _holding_all(db: Database, table: Index, terms: Terms, condition: _Condition) -> list[int]:
+def _holding_all(db: Database, index: _Index, terms: Terms) -> list[int]:
     """The newest rows that hold every term, a name as one."""
     in_names = {part for name in terms.names for part in name.split()}
     wanted = [*terms.names, *(word for word in terms.words if word not in in_names)]
     expression = " AND ".join(map(_quoted, wanted))
-    return _newest(db, table, expression, condition, WITH_ALL_TERMS)
+    return _newest(db, index, expression, WITH_ALL_TERMS)
 
 
 def _lifted(best: list[Scored], whole: set[int]) -> list[Scored]:
@@ -161,80 +205,76 @@ def _lifted(best: list[Scored], whole: set[int]) -> list[Scored]:
     return sorted(lifted, key=lambda hit: (-hit.score, -hit.id))
 
 
-def _scored(db: Database, table: Index, expression: str, condition: _Condition) -> list[Scored]:
-    joined, bindings = condition
+def _scored(db: Database, index: _Index, expression: str) -> list[Scored]:
+    # Unlike `rank`, the expression is computed for rows that pass the condition only.
+    best = index.select(f"{index.name}.rowid, -bm25({index.name}) AS score")
     selected = rows(
         db,
-        # Unlike `rank`, the expression is computed for rows that pass the condition only.
-        f"SELECT {table}.rowid, -bm25({table}) AS score FROM {table} {joined} AND {table} MATCH ?"
-        f" ORDER BY score DESC, {table}.rowid DESC LIMIT {MOST_RANKED}",
-        (*bindings, expression),
+        f"{best} ORDER BY score DESC, {index.name}.rowid DESC LIMIT {MOST_RANKED}",
+        (*index.bindings, *index.values, expression),
     )
     return [Scored(row[0], row[0] >> SEQ_BITS, row[1]) for row in selected]
 
 
-def _holding(db: Database, table: Index, word: str, condition: _Condition) -> set[int]:
+def _holding(db: Database, index: _Index, word: str) -> set[int]:
     """Rows that hold a word; where they are too many to be scored, one more than that."""
-    joined, bindings = condition
     selected = rows(
         db,
-        f"SELECT {table}.rowid FROM {table} {joined} AND {table} MATCH ? LIMIT {MOST_SCORED + 1}",
-        (*bindings, _quoted(word)),
+        f"{index.select(f'{index.name}.rowid', every=True)} LIMIT {index.most_scored + 1}",
+        (*index.bindings, _quoted(word)),
     )
     return {row[0] for row in selected}
 
 
-def _newest(
-    db: Database, table: Index, expression: str, condition: _Condition, most: int
-) -> list[int]:
-    joined, bindings = condition
-    selected = rows(
+def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
+    """The newest rows that fit, of the newest that hold the words; of all where none of those."""
+    number = f"{index.name}.rowid"
+    newest = f"{index.select(number, every=True)} ORDER BY {number} DESC LIMIT {MOST_SCORED}"
+    near = rows(
         db,
-        f"SELECT {table}.rowid FROM {table} {joined} AND {table} MATCH ?"
-        f" ORDER BY {table}.rowid DESC LIMIT ?",
-        (*bindings, expression, most),
+        f"SELECT rowid FROM ({newest}) AS {index.name} WHERE {index.condition} LIMIT ?",
+        (*index.bindings, expression, *index.values, most),
     )
-    return [row[0] for row in selected]
+    if not near and index.condition != "1":
+        far = f"{index.select(number)} ORDER BY {number} DESC LIMIT ?"
+        near = rows(db, far, (*index.bindings, *index.values, expression, most))
+    return [row[0] for row in near]
 
 
 def _quoted(words: str) -> str:
     return f'"{words}"'  # words hold letters and digits only
 
 
-def _condition(where: TextFilter, table: Index, scope: _Condition) -> _Condition:
-    """The part of a statement between FROM and MATCH."""
-    joined, bindings = scope
-    if table == "observation_text":
-        text, values = observation_condition(where)
-        inner = f"EXISTS (SELECT 1 FROM observation o WHERE o.id = {table}.rowid AND {text})"
-        return f"{joined} AND {inner}", [*bindings, *values]
-    if not where.of_events:
-        return joined, bindings
-    text, values = event_condition(where)
-    inner = f"EXISTS (SELECT 1 FROM event e WHERE e.id = {table}.rowid AND {text})"
-    return f"{joined} AND {inner}", [*bindings, *values]
+def _in_scope(name: Index, sessions: list[int] | None) -> _Condition:
+    """An index limited to these sessions: what stands behind FROM, and the values in it."""
+    if sessions is None:
+        return f"{name} WHERE 1", []
+    listed = msgspec.json.encode(sessions).decode()
+    if name == "observation_text":
+        inner = "SELECT value FROM json_each(?)"
+        if len(sessions) <= FEW_SESSIONS:
+            # As it stands the index would be asked once for each row: the sum keeps it from that.
+            own = f"SELECT id FROM observation WHERE session_id IN ({inner})"
+            return f"{name} WHERE {name}.rowid + 0 IN ({own})", [listed]
+        own = f"SELECT session_id FROM observation WHERE id = {name}.rowid"
+        return f"{name} WHERE ({own}) IN ({inner})", [listed]
+    if len(sessions) <= FEW_SESSIONS:
+        # The index jumps to the numbers of each session.
+        last = f"(s.value << {SEQ_BITS}) + {SEQ_MASK}"
+        within = f"{name}.rowid BETWEEN s.value << {SEQ_BITS} AND {last}"
+        return f"json_each(?) AS s CROSS JOIN {name} WHERE {within}", [listed]
+    first, last = (event_range(edge(sessions)) for edge in (min, max))
+    in_range = f"{name}.rowid BETWEEN ? AND ?"
+    own = f"{name}.rowid >> {SEQ_BITS} IN (SELECT value FROM json_each(?))"
+    return f"{name} WHERE {in_range} AND {own}", [first[0], last[1], listed]
 
 
-def _in_scope(db: Database, where: TextFilter, table: Index) -> _Condition:
-    """Rows of the sessions that may be found, as a range of numbers the index can jump to."""
-    if where.session is None and not where.of_sessions:
-        return "WHERE 1", []
-    sessions = [where.session] if where.session is not None else _sessions(db, where)
-    numbers = msgspec.json.encode(sessions).decode()
-    listed = "(SELECT value FROM json_each(?))"
-    if table == "observation_text":
-        inner = f"SELECT id FROM observation WHERE session_id IN {listed}"
-        # As it stands the index would be asked once for each row: the sum keeps it from that.
-        return f"WHERE {table}.rowid + 0 IN ({inner})", [numbers]
-    first, last = (event_range(edge(sessions, default=0)) for edge in (min, max))
-    in_range = f"WHERE {table}.rowid BETWEEN ? AND ?"
-    if len(sessions) == 1:
-        return in_range, [first[0], last[1]]
-    return f"{in_range} AND {table}.rowid >> {SEQ_BITS} IN {listed}", [first[0], last[1], numbers]
-
-
-def _sessions(db: Database, where: TextFilter) -> list[int]:
-    """Sessions in which something can fit a filter."""
+def _sessions(db: Database, where: TextFilter) -> list[int] | None:
+    """Sessions in which something can fit a filter; None where any may."""
+    if where.session is not None:
+        return [where.session]
+    if not where.of_sessions:
+        return None
     parts, bindings = ["1"], list[Any]()
     for text, wanted in (
         ("project_id = ?", where.project_id),
@@ -273,7 +313,6 @@ def event_condition(where: TextFilter) -> _Condition:
     parts, bindings = ["1"], list[Any]()
     for text, wanted in (
         ("e.kind IN (SELECT value FROM json_each(?))", _json(where.kinds)),
-        ("e.tool = ?", where.tool),
         ("instr(e.files, ?) > 0", where.file),
         ("e.at >= ?", where.since),
         ("e.at < ?", where.until),
@@ -281,6 +320,9 @@ def event_condition(where: TextFilter) -> _Condition:
         if wanted is not None:
             parts.append(text)
             bindings.append(wanted)
+    if where.tool is not None:
+        parts.append(f"(e.tool = ? OR {_RESULT_OF})")
+        bindings += [where.tool, where.tool]
     if where.errors_only:
         parts.append("(e.is_error OR e.kind = 'error')")
     return " AND ".join(parts), bindings
