@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
+
+from session_memory.core.event_ids import SEQ_BITS
 
 IN_CONTEXT = 1.5
 """Weight of a turn found with its predecessors, compared to 1 for the event alone."""
@@ -32,6 +34,8 @@ RANK_SCALE = 10
 """The place at which a rank counts half as much as the first."""
 COVERED = 0.5
 """What holding every word adds to a hit, as a part of the best score; half of them a quarter."""
+ALL_TERMS_BONUS = 0.25
+"""Of the best score: every word present outweighs one of them often, but not by far."""
 PAGE, OF_ONE_SESSION = 10, 7
 VARIED_PAGES = 10
 """Further down nobody reads on to find another session."""
@@ -73,38 +77,51 @@ class IndexHits(msgspec.Struct, frozen=True):
     """Events that are turns, and so stand in the index over turns."""
 
 
-def with_coverage(hits: Sequence[Scored], holding: Mapping[str, set[int]]) -> list[Scored]:
-    """The same hits, the higher the more of the rare words they hold."""
-    if not hits or len(holding) < 2:
-        return list(hits)
+def with_coverage(
+    scores: Mapping[int, float], whole: Collection[int], holding: Mapping[str, set[int]]
+) -> list[Scored]:
+    """The rows of one index, best first: the more of the rare words they hold, the higher.
+
+    Those in `whole` hold every term, names as one, and are lifted over the others.
+    """
+    best = max(scores.values(), default=0.0)
+    least = min(scores.values(), default=0.0)
+    bonus = ALL_TERMS_BONUS * best if scores else 1.0
+    lifted = dict(scores) | {row: scores.get(row, least) + bonus for row in whole}
+    if lifted and len(holding) > 1:
+        best = max(lifted.values())
+        for row, share in _covered(lifted, holding).items():
+            lifted[row] += COVERED * best * share * share
+    order = sorted(lifted.items(), key=lambda found: (-found[1], -found[0]))
+    return [Scored(row, row >> SEQ_BITS, score) for row, score in order]
+
+
+def _covered(rows: Collection[int], holding: Mapping[str, set[int]]) -> dict[int, float]:
+    """Which part of the words each row holds, rare ones counting more."""
     most = max(len(found) for found in holding.values())
     weight = {word: math.log(1 + (1 + 3 * most) / (1 + len(holding[word]))) for word in holding}
-    total, best = sum(weight.values()), max(hit.score for hit in hits)
-
-    def covered(hit: Scored) -> float:
-        share = sum(weight[word] for word, found in holding.items() if hit.id in found) / total
-        return hit.score + COVERED * best * share * share
-
-    lifted = [msgspec.structs.replace(hit, score=covered(hit)) for hit in hits]
-    return sorted(lifted, key=lambda hit: (-hit.score, -hit.id))
+    total = sum(weight.values())
+    share = dict.fromkeys(rows, 0.0)
+    for word, found in holding.items():
+        part = weight[word] / total
+        for row in found & share.keys():
+            share[row] += part
+    return share
 
 
 def fuse(hits: IndexHits) -> list[Hit]:
     """One order of everything that was found, best first; newest first where equal."""
     alone, in_context = _relative(hits.alone), _relative(hits.in_context)
-    scores: dict[tuple[int, int], Hit] = {}
-    for found in (*hits.alone, *hits.in_context):
-        if (found.id, 0) not in scores:
-            own = alone.get(found.id, 0.0)
-            context = in_context.get(found.id, 0.0 if found.id in hits.turns else own)
-            scores[found.id, 0] = Hit(found.session, own + IN_CONTEXT * context, found.id)
-    for key, hit in _with_notes(hits, scores).items():
-        scores[key] = hit
-    company = _company(scores.values())
-    ranked = [
-        msgspec.structs.replace(hit, score=hit.score + company[hit.session])
-        for hit in scores.values()
-    ]
+    scores: dict[int, float] = {}
+    for event in (*alone, *in_context):
+        if event not in scores:
+            own = alone.get(event, 0.0)
+            context = in_context.get(event, 0.0 if event in hits.turns else own)
+            scores[event] = own + IN_CONTEXT * context
+    found = _with_notes(hits, scores)
+    company = _company(found)
+    ranked = [Hit(hit.session, hit.score + company[hit.session], hit.event, hit.observation)
+              for hit in found]  # fmt: skip
     return varied(sorted(ranked, key=lambda hit: (-hit.score, -(hit.event or 0))))
 
 
@@ -116,27 +133,28 @@ def _relative(hits: Sequence[Scored]) -> dict[int, float]:
     }
 
 
-def _with_notes(
-    hits: IndexHits, scores: Mapping[tuple[int, int], Hit]
-) -> dict[tuple[int, int], Hit]:
-    """Observations: the best of an event lifts it, any other stands for itself."""
+def _with_notes(hits: IndexHits, scores: dict[int, float]) -> list[Hit]:
+    """Events and observations: the best of an event lifts it, any other stands for itself."""
     best = max((note.score for note in hits.noted), default=0.0)
-    best_event = max((hit.score for hit in hits.alone), default=0.0)
-    found: dict[tuple[int, int], Hit] = {}
+    best_of_all = max(best, max((hit.score for hit in hits.alone), default=0.0))
+    lifted: dict[int, Hit] = {}
+    others: list[Hit] = []
     for place, note in enumerate(hits.noted):
         share = note.score / best if best > 0 else 1.0
-        event = scores.get((note.event or 0, 0))
-        if event is not None and (event.event or 0, 0) not in found:
-            found[event.event or 0, 0] = Hit(
-                event.session, event.score + NOTED * share * share, event.event, note.id
-            )
+        event = note.event
+        if event in scores and event not in lifted:
+            score = scores[event] + NOTED * share * share
+            lifted[event] = Hit(note.session, score, event, note.id)
             continue
         # Without its event its words count as an event's do, measured by the best of both.
-        scale = min(1.0, note.score / max(best, best_event)) if max(best, best_event) > 0 else 1.0
+        scale = min(1.0, note.score / best_of_all) if best_of_all > 0 else 1.0
         own = scale + scale * RANK_SCALE / (RANK_SCALE + place)
-        whole = (1 + IN_CONTEXT) * own if note.event is None else NOTED * own
-        found[0, note.id] = Hit(note.session, whole, note.event, note.id)
-    return found
+        whole = (1 + IN_CONTEXT) * own if event is None else NOTED * own
+        others.append(Hit(note.session, whole, event, note.id))
+    events = (
+        lifted.get(event) or Hit(event >> SEQ_BITS, score, event) for event, score in scores.items()
+    )
+    return [*events, *others]
 
 
 def _company(hits: Iterable[Hit]) -> dict[int, float]:
@@ -148,7 +166,7 @@ def _company(hits: Iterable[Hit]) -> dict[int, float]:
         for session, scores in by_session.items()
     }
     most = max(totals.values(), default=0.0)
-    best = max((score for scores in by_session.values() for score in scores), default=0.0)
+    best = max((max(scores) for scores in by_session.values()), default=0.0)
     return {
         session: COMPANY * best * total / most if most > 0 else 0.0
         for session, total in totals.items()

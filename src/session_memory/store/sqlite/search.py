@@ -30,8 +30,6 @@ MOST_RANKED = 300
 """Rows of each index that take part in the order: the same for every page of an answer."""
 WITH_ALL_TERMS = 200
 """Rows that hold every term get a bonus; the newest this many are looked at."""
-ALL_TERMS_BONUS = 0.25
-"""Of the best score: every word present outweighs one of them often, but not by far."""
 
 Index = Literal["event_text", "turn_text", "observation_text"]
 _Condition = tuple[str, list[Any]]
@@ -144,6 +142,8 @@ class _Index(msgspec.Struct, frozen=True):
         else:
             condition, values = "1", []
         most = MOST_NOTED if name == "observation_text" else MOST_SCORED
+        if sessions is not None:  # so many among few sessions are as common a word
+            most //= 2
         return cls(name, *_in_scope(name, sessions), condition, values, most)
 
     def select(self, what: str, *, every: bool = False) -> str:
@@ -170,7 +170,7 @@ def _hits(db: Database, index: _Index, terms: Terms) -> list[Scored]:
         ]
     best = _scored(db, index, _rarest(known, counts, index.most_scored))
     telling = {word: found for word, found in holding.items() if len(found) <= index.most_scored}
-    return with_coverage(_lifted(best, set(whole)), telling)
+    return with_coverage(best, whole, telling)
 
 
 def _rarest(known: list[str], counts: dict[str, int], most: int) -> str:
@@ -192,20 +192,7 @@ def _holding_all(db: Database, index: _Index, terms: Terms) -> list[int]:
     return _newest(db, index, expression, WITH_ALL_TERMS)
 
 
-def _lifted(best: list[Scored], whole: set[int]) -> list[Scored]:
-    """The same hits, those that hold every term lifted over the others."""
-    bonus = best[0].score * ALL_TERMS_BONUS if best else 1.0
-    least = best[-1].score if best else 0.0
-    lifted = [
-        msgspec.structs.replace(hit, score=hit.score + bonus) if hit.id in whole else hit
-        for hit in best
-    ]
-    missed = whole - {hit.id for hit in best}
-    lifted += [Scored(event_id, event_id >> SEQ_BITS, least + bonus) for event_id in missed]
-    return sorted(lifted, key=lambda hit: (-hit.score, -hit.id))
-
-
-def _scored(db: Database, index: _Index, expression: str) -> list[Scored]:
+def _scored(db: Database, index: _Index, expression: str) -> dict[int, float]:
     # Unlike `rank`, the expression is computed for rows that pass the condition only.
     best = index.select(f"{index.name}.rowid, -bm25({index.name}) AS score")
     selected = rows(
@@ -213,7 +200,7 @@ def _scored(db: Database, index: _Index, expression: str) -> list[Scored]:
         f"{best} ORDER BY score DESC, {index.name}.rowid DESC LIMIT {MOST_RANKED}",
         (*index.bindings, *index.values, expression),
     )
-    return [Scored(row[0], row[0] >> SEQ_BITS, row[1]) for row in selected]
+    return dict(selected)
 
 
 def _holding(db: Database, index: _Index, word: str) -> set[int]:
@@ -229,13 +216,13 @@ def _holding(db: Database, index: _Index, word: str) -> set[int]:
 def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
     """The newest rows that fit, of the newest that hold the words; of all where none of those."""
     number = f"{index.name}.rowid"
-    newest = f"{index.select(number, every=True)} ORDER BY {number} DESC LIMIT {MOST_SCORED}"
+    newest = f"{index.select(number, every=True)} ORDER BY {number} DESC LIMIT {index.most_scored}"
     near = rows(
         db,
         f"SELECT rowid FROM ({newest}) AS {index.name} WHERE {index.condition} LIMIT ?",
         (*index.bindings, expression, *index.values, most),
     )
-    if not near and index.condition != "1":
+    if not near and index.name == "event_text" and index.condition != "1":
         far = f"{index.select(number)} ORDER BY {number} DESC LIMIT ?"
         near = rows(db, far, (*index.bindings, *index.values, expression, most))
     return [row[0] for row in near]
