@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -206,3 +208,12 @@ def test_a_notice_of_the_client_is_no_request(space: Workspace) -> None:
     space.write(log)
     space.sweep()
     assert "task_id" not in run(space, "project", "pack", "--project", "shop", "--json")
+
+
+def test_a_search_loads_nothing_of_distilling() -> None:
+    code = "import sys, session_memory.cli.search; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "session_memory.recall.search" in loaded
+    assert [name for name in loaded if name.startswith("session_memory.distil")] == []

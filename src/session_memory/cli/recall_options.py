@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,10 +14,12 @@ from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import NotFound
 from session_memory.recall.context import RecallContext
-from session_memory.recall.items import Item
-from session_memory.recall.left_out import LeftOut
 from session_memory.recall.requests import ScopeRequest
 from session_memory.store.port import SessionReader, Store
+
+if TYPE_CHECKING:  # their modules load the rules of distilling, which a search does not need
+    from session_memory.recall.items import Item
+    from session_memory.recall.left_out import LeftOut
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 

@@ -43,6 +43,8 @@ _COLUMNS = "type, status, text, importance, session_id, event_id, origin, hash, 
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 _RULES = msgspec.json.Decoder(tuple[RuleStatement, ...])
 _LATEST = "ORDER BY at IS NOT NULL DESC, at DESC, id DESC"
+RESIDENT_KIB = 12_000
+"""Pages that a server keeps of the database."""
 _ALL = 2**62
 _THESE = "session_id IN (SELECT value FROM json_each(?))"
 _COUNTS = f"""
@@ -185,6 +187,8 @@ class SqliteScopes:
     @contextmanager
     def snapshot(self) -> Generator[None]:
         """See store.scopes.Scopes."""
+        # Who asks for one stays open for hours: what it reads again is in the system's memory.
+        self._db.execute(f"PRAGMA cache_size = -{RESIDENT_KIB}")
         try:
             self._db.execute("BEGIN")
             yield
