@@ -114,12 +114,13 @@ def is_a_past_of(content: Dump, newest: Dump) -> bool:
     return True
 
 
-def test_a_flipped_bit_in_the_database_does_no_more_harm_than_one_value(rotten: Workspace) -> None:
-    """SQLite pages have no checksum here: a changed value can pass, which is counted and told."""
+@pytest.mark.rows("STO-19")
+def test_a_flipped_bit_in_the_database_is_found_and_never_served(rotten: Workspace) -> None:
+    """Only a page that nobody reads, being free, may be damaged without a word."""
     whole, chance = rotten.dump(), random.Random(SIZES.seed)
     database = rotten.store_directory / "store.db"
     good = database.read_bytes()
-    found = harmless = unnoticed = texts = 0
+    found = harmless = unnoticed = served_wrong = 0
     for _ in range(SIZES.flips):
         flip(database, chance)
         seen, content = bool(findings(rotten)), served(rotten)
@@ -129,20 +130,14 @@ def test_a_flipped_bit_in_the_database_does_no_more_harm_than_one_value(rotten: 
         found += seen
         harmless += not seen and content == whole
         unnoticed += not seen and content != whole
-        texts += not seen and content is not None and wrong_texts(content, whole)
+        served_wrong += content not in (None, whole)
     record(
         "bit flips, database",
         flips=SIZES.flips,
         found=found,
         harmless=harmless,
         value_changed_unnoticed=unnoticed,
-        wrong_texts=texts,
+        served_wrong=served_wrong,
         seed=SIZES.seed,
     )
-    assert texts == 0  # a text comes whole out of a segment, or not at all
-    assert unnoticed <= SIZES.flips // 4
-
-
-def wrong_texts(content: Dump, whole: Dump) -> bool:
-    known = {event["text"] for entry in whole for event in entry["events"]}
-    return any(event["text"] not in known for entry in content for event in entry["events"])
+    assert (unnoticed, served_wrong) == (0, 0)

@@ -182,6 +182,9 @@ def _checks(app: App) -> Iterator[Check]:
     yield from _last_sweep(app)
 
 
+ADD_CHECKSUMS = "`session-memory store repair --layer checksums --apply` adds them"
+
+
 def current_user() -> int | None:
     """The user that files of ours must belong to; None on a system without such numbers."""
     return os.geteuid() if os.name == "posix" else None
@@ -209,7 +212,9 @@ def _directory(directory: str) -> Check:
 def _integrity(store: MaintenanceStore) -> Check:
     detail = store.quick_check()
     if detail == "ok":
-        return Check("database", "pass", f"sound, schema {store.info().schema_version}")
+        info = store.info()
+        checked = "page checksums" if info.page_checksums else f"no page checksums: {ADD_CHECKSUMS}"
+        return Check("database", "pass", f"sound, schema {info.schema_version}, {checked}")
     return Check("database", "fail", detail, "session-memory store repair")
 
 

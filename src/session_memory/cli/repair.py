@@ -25,7 +25,7 @@ from session_memory.store.port import SessionQuery
 from session_memory.store.values import Repaired
 from session_memory.worker.sweep import sweep_and_mine
 
-LAYERS = ("database", "orphans", "segments", "counts", "usage", "index")
+LAYERS = ("database", "orphans", "segments", "counts", "usage", "index", "checksums")
 
 
 @click.command(name="repair")

@@ -11,22 +11,32 @@ _DAMAGE = ("CorruptError", "NotADBError")
 _DISK = ("FullError", "IOError", "ReadOnlyError", "CantOpenError")
 
 
+_WRONG_CHECKSUM = 10 | 32 << 8
+"""SQLite's extended code of a page that is not as it was written; the plain one means the disk."""
+
+
+def is_damage(error: object) -> bool:
+    """Whether an error of the database library says that the file is not what was written."""
+    return _name(error) in _DAMAGE or getattr(error, "extendedresult", 0) == _WRONG_CHECKSUM
+
+
 def as_damage(error: BaseException) -> DatabaseDamaged | None:
     """The error that says the database is damaged; None for any other error."""
     if isinstance(error, DatabaseDamaged):
         return error
-    if _name(error) in _DAMAGE:
+    if is_damage(error):
         return DatabaseDamaged(f"the database is damaged: {error}")
     return None
 
 
 def as_store_error(error: BaseException) -> StoreError | None:
     """The error that says the database is damaged or its disk fails; None for any other error."""
-    if _name(error) in _DISK:
+    damage = as_damage(error)
+    if damage is None and _name(error) in _DISK:
         return StoreError(f"the database cannot be used: {error}", hint=DISK_HINT)
-    return as_damage(error)
+    return damage
 
 
-def _name(error: BaseException) -> str | None:
+def _name(error: object) -> str | None:
     kind = type(error)
     return kind.__name__ if kind.__module__ == "apsw" else None

@@ -406,7 +406,7 @@ class MaintenanceStore(Protocol):
         ...
 
     def repair(self, layer: str, *, dry_run: bool) -> list[Repaired]:
-        """Repair one layer: orphans, segments, counts, usage or index; or say what it would do."""
+        """Repair one layer (orphans, segments, counts, usage, index, checksums), or say how."""
         ...
 
     def dump(self) -> Iterator[dict[str, Any]]:

@@ -270,6 +270,8 @@ class StoreInfo(msgspec.Struct, frozen=True):
     evicted: tuple[Evicted, ...]
     lost_sessions: int
     """Sessions with raw text that went before it was distilled and was not read again yet."""
+    page_checksums: bool = False
+    """Whether a byte of the database that changed by itself is found when it is read."""
 
 
 class OldDigests(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ import msgspec
 
 from session_memory import atomic_files
 from session_memory.store import backups, lock, segments, swap, unfinished
-from session_memory.store.sqlite import backup
+from session_memory.store.sqlite import backup, checksums
 
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink")
 """What the file layer does to a disk."""
@@ -133,7 +133,7 @@ def failing_disk(kind: str, nth: int, *, stays: bool = False) -> Generator[Count
     finally:
         if disk is not None:
             gc.collect()  # connections that an error left open
-            disk.unregister()
+            disk.remove()
 
 
 @contextlib.contextmanager
@@ -171,7 +171,7 @@ def deadly_disk(nth: int) -> Generator[Counter]:
             yield counter
     finally:
         gc.collect()
-        disk.unregister()
+        disk.remove()
 
 
 _FILE_LAYER = (atomic_files, segments, unfinished, lock, backups, backup, swap)
@@ -181,15 +181,22 @@ class _FaultyDisk(apsw.VFS):
     """SQLite's way to the disk, as long as it is registered."""
 
     def __init__(self, counter: Counter, way: Kind) -> None:
-        self._base = apsw.vfs_names()[0]
+        self._base = next(name for name in apsw.vfs_names() if name != checksums.LAYER)
         self._counter = counter
         self._way = way
         super().__init__(f"faulty-{id(self)}", self._base, makedefault=True)
+        checksums.put_on_top()  # it works only above all others
 
     def check(self, operation: str) -> None:
         """Count one operation; raise when it is to fail."""
         if self._counter.fails(operation):
             raise self._way.error(os.strerror(self._way.code))
+
+    def remove(self) -> None:
+        """Take the fault away."""
+        apsw.set_default_vfs(self._base)
+        checksums.put_on_top()
+        self.unregister()
 
     def xOpen(self, name: Any, flags: Any) -> apsw.VFSFile:  # noqa: N802 - named by SQLite
         """Open a file of the database."""

@@ -20,7 +20,9 @@ from session_memory.errors import (
     StoreTooNew,
 )
 from session_memory.store.damage import LOG_SUFFIXES, absent, refuse_no_file
+from session_memory.store.failures import is_damage
 from session_memory.store.marks import Keys, random_keys
+from session_memory.store.sqlite import checksums
 
 BUSY_TIMEOUT_MS = 10_000
 SCHEMA_VERSION = 20
@@ -59,6 +61,7 @@ def connect(path: str, *, read_only: bool = False) -> Database:
         raise absent(os.path.dirname(path))
     if _has_garbage_log(path + "-wal"):
         raise DatabaseDamaged(f"the log next to the database {path} is damaged")
+    _look_at_checksums(path)
     try:
         connection = apsw.Connection(
             file_uri(path, _mode(path, read_only)),
@@ -69,11 +72,11 @@ def connect(path: str, *, read_only: bool = False) -> Database:
         # whether another plan suits the value better. We keep no statistics, so none ever does.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _prepare(cast("Database", connection), read_only)
-    except DAMAGE_ERRORS as error:
-        raise damaged(error, path) from None
     except (apsw.BusyError, apsw.LockedError):
         raise StoreLocked(f"{path} is in use by another process") from None
-    except DISK_ERRORS as error:
+    except (*DAMAGE_ERRORS, *DISK_ERRORS) as error:
+        if is_damage(error):
+            raise damaged(error, path) from None
         raise StoreError(
             f"cannot open the database {path}: {error}",
             hint="check that you may read and write it and its directory",
@@ -89,17 +92,33 @@ def file_uri(path: str, parameters: str) -> str:
     return f"file:{quote(os.fsencode(os.path.abspath(path)))}?{parameters}"
 
 
+def _start_of(path: str, length: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(length)
+    except OSError:
+        return b""
+
+
 def _has_garbage_log(path: str) -> bool:
     """Whether a write-ahead log begins with something else: SQLite would take it for empty.
 
     Zeros are what a power cut leaves of one that was never written.
     """
-    try:
-        with open(path, "rb") as file:
-            head = file.read(32)
-    except OSError:
-        return False
+    head = _start_of(path, 32)
     return len(head) == 32 and any(head) and head[:4] not in _LOG_MAGIC
+
+
+def _look_at_checksums(path: str) -> None:
+    """Load what checks pages; refuse a database whose checksums were lost, or cannot be kept."""
+    head = _start_of(path, checksums.HEAD_BYTES)
+    if checksums.lost_in(head):
+        raise DatabaseDamaged(f"the header of the database {path} is damaged")
+    if not checksums.load() and checksums.are_in(head):
+        raise StoreError(
+            f"the database {path} has page checksums, and the installed apsw cannot keep them",
+            hint="install apsw from its wheel: `pip install --force-reinstall apsw`",
+        )
 
 
 def _mode(path: str, read_only: bool) -> str:
@@ -132,26 +151,34 @@ def _prepare(connection: Database, read_only: bool) -> None:
     pragma("journal_size_limit", 64 * 1024 * 1024)
 
 
-def create(path: str) -> None:
-    """Make an empty database file, private from its first byte, unless it is there already."""
+def create(path: str, *, plain: bool = False) -> None:
+    """Make an empty database file, private from its first byte, unless it is there already.
+
+    Its pages have checksums where the installed apsw can keep them, unless it is to be `plain`.
+    """
     directory = os.path.dirname(path)
     make_directory(directory)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         flush_directory(directory)  # SQLite flushes the name of its log, never that of the database
     if os.path.getsize(path) == 0:
+        checksums.load()
         connection = apsw.Connection(file_uri(path, "mode=rw"), flags=_WRITING)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        # Before anything else: the next lines fix the layout of pages.
+        checked = not plain and checksums.reserve(cast("Database", connection))
         # The vacuum mode can only be chosen before the first table.
         for setting in (f"page_size = {PAGE_SIZE}", "auto_vacuum = incremental"):
             cast("Database", connection).execute(f"PRAGMA {setting}").fetchall()
         cast("Database", connection).execute("PRAGMA journal_mode = wal").fetchall()
+        if checked:
+            cast("Database", connection).pragma("application_id", checksums.APPLICATION_ID)
         connection.close()
 
 
 def copy_database(source: Database, path: str) -> None:
     """Copy a live database into a new file with SQLite's own online backup."""
-    create(path)
+    create(path, plain=not checksums.are_kept(source))
     destination = apsw.Connection(file_uri(path, "mode=rw"), flags=_WRITING)
     with destination.backup("main", cast("apsw.Connection", source), "main") as process:
         while not process.done:
@@ -219,10 +246,10 @@ def transaction(connection: Database) -> Generator[None]:
     except BaseException as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        if is_damage(error):
+            raise damaged(error) from error
         if isinstance(error, DISK_ERRORS):
             raise disk_error(error) from error
-        if isinstance(error, DAMAGE_ERRORS):
-            raise damaged(error) from error
         raise
 
 
@@ -251,7 +278,7 @@ UNUSABLE = (
 DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError)
 
 
-def damaged(error: Exception, path: str = "") -> DatabaseDamaged:
+def damaged(error: BaseException, path: str = "") -> DatabaseDamaged:
     """What SQLite says when the file is not what it wrote."""
     return DatabaseDamaged(f"the database {path or 'of the store'} is damaged: {error}")
 
@@ -261,8 +288,10 @@ def telling_damage() -> Generator[None]:
     """Turn SQLite's word for damage into ours."""
     try:
         yield
-    except DAMAGE_ERRORS as error:
-        raise damaged(error) from error
+    except apsw.Error as error:
+        if is_damage(error):
+            raise damaged(error) from error
+        raise
 
 
 def disk_error(error: Exception) -> StoreError:

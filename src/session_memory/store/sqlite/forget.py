@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.core.fingerprint import path_name, session_name
 from session_memory.store.segments import SegmentStore
-from session_memory.store.sqlite import retention
+from session_memory.store.sqlite import checksums, retention
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.sqlite.manifests import repack
@@ -224,7 +224,7 @@ def erase_traces(db: Database, segments: SegmentStore) -> None:
     retention.remove_doomed(db, segments)
     retention.optimize(db)
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    db.execute("VACUUM").fetchall()
+    checksums.vacuum(db)
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     with transaction(db):
         db.execute("DELETE FROM meta WHERE name = 'erase_due'")

@@ -5,6 +5,7 @@
   counts     numbers on session rows that do not match the rows they count
   usage      responses that are counted never or twice
   index      full-text entries, made again from the texts
+  checksums  pages of a database that an older version made get one each
 
 Damage inside the database file itself cannot be mended from within: see rebuild.
 """
@@ -17,7 +18,7 @@ import apsw
 
 from session_memory.errors import StoreDamaged
 from session_memory.store.segments import SegmentReader, SegmentStore, digest_of, unpack
-from session_memory.store.sqlite import observations, queries, retention
+from session_memory.store.sqlite import checksums, observations, queries, retention
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.sqlite.rewrite import index_again
@@ -36,6 +37,8 @@ def repair(db: Database, segments: SegmentStore, layer: str, *, dry_run: bool) -
             return _counts(db, dry_run)
         case "usage":
             return _usage(db, dry_run)
+        case "checksums":
+            return _checksums(db, dry_run)
         case _:
             return _index(db, segments, dry_run)
 
@@ -158,6 +161,15 @@ def _index(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired
     if not dry_run:
         rebuild_index(db, segments)
     return [Repaired("index", "the indexes made again from the texts")]
+
+
+def _checksums(db: Database, dry_run: bool) -> list[Repaired]:
+    if checksums.are_kept(db) or not checksums.load():
+        return []
+    if not dry_run:
+        checksums.vacuum(db)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return [Repaired("checksums", "each page of the database gets a checksum")]
 
 
 def rebuild_index(db: Database, segments: SegmentStore) -> None:

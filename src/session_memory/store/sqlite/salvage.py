@@ -20,12 +20,15 @@ import apsw
 import msgspec
 
 from session_memory.store.damage import LOG_SUFFIXES
+from session_memory.store.sqlite import checksums
 from session_memory.store.sqlite.connection import PAGE_SIZE, Database, Row, create, file_uri, rows
 
 MAGIC = b"SQLite format 3\x00"
 HEADER_BYTES = 100
 PROBES = 4000
 """How often a table is queried for what lies between bad pages."""
+PAGES_TRIED = 8
+"""Pages that are looked at for a checksum where the header cannot tell."""
 STEPS = 8
 """Into how many parts each power of two is divided where nothing is known of a table's keys."""
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
@@ -85,7 +88,10 @@ def opened(path: str) -> Generator[Database | None]:
             # Also reads a file that was cut short, and a schema with a bad entry.
             connection.execute("PRAGMA writable_schema = 1")
             connection.execute("PRAGMA query_only = 1")
+            # Names of tables are compared with ours; only rows must come from pages that are whole.
+            connection.execute("PRAGMA checksum_verification = OFF")
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            connection.execute("PRAGMA checksum_verification = ON")
         except (apsw.Error, OSError):
             yield None
             return
@@ -96,14 +102,18 @@ def _has_header(path: str) -> bool:
     with open(path, "rb") as file:
         header = file.read(HEADER_BYTES)
     page_size, write, read, reserved = struct.unpack_from(">HBBB", header.ljust(HEADER_BYTES), 16)
-    return header.startswith(MAGIC) and (page_size, write, read, reserved) == (PAGE_SIZE, 2, 2, 0)
+    sound = header.startswith(MAGIC) and (page_size, write, read) == (PAGE_SIZE, 2, 2)
+    return sound and reserved in (0, checksums.RESERVED) and not checksums.lost_in(header)
 
 
 def _write_header(path: str) -> None:
     """Give a copy the header that every database of ours has; the rest of its page may be whole."""
     folder, pages = os.path.dirname(path), os.path.getsize(path) // PAGE_SIZE
     sample = os.path.join(folder, "sample.db")
-    create(sample)
+    with open(path, "rb") as file:
+        file.seek(PAGE_SIZE)
+        checked = any(checksums.fit(file.read(PAGE_SIZE)) for _ in range(PAGES_TRIED))
+    create(sample, plain=not checked)
     with open(sample, "rb") as file:
         header = bytearray(file.read(HEADER_BYTES))
     struct.pack_into(">I", header, 28, pages)

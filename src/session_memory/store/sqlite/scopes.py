@@ -18,11 +18,11 @@ from session_memory.core.schema import (
     SessionEvent,
 )
 from session_memory.errors import StoreLocked
+from session_memory.store.failures import is_damage
 from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
 from session_memory.store.search_rank import Hit
 from session_memory.store.sqlite import projects
 from session_memory.store.sqlite.connection import (
-    DAMAGE_ERRORS,
     Database,
     Row,
     check_version,
@@ -194,8 +194,10 @@ class SqliteScopes:
             yield
         except (apsw.BusyError, apsw.LockedError):
             raise StoreLocked("another process holds the store") from None
-        except DAMAGE_ERRORS as error:
-            raise damaged(error) from None
+        except apsw.Error as error:
+            if is_damage(error):
+                raise damaged(error) from None
+            raise
         finally:
             if self._db.in_transaction:  # nothing was written: only the view is let go of
                 self._db.execute("ROLLBACK")

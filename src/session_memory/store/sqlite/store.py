@@ -38,6 +38,7 @@ from session_memory.store.damage import (
     refuse_no_file,
 )
 from session_memory.store.directory import check_directory
+from session_memory.store.failures import is_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
 from session_memory.store.port import (
@@ -53,6 +54,7 @@ from session_memory.store.port import (
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import (
+    checksums,
     listings,
     lost_events,
     observations,
@@ -176,7 +178,7 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close()
-        if isinstance(error, DAMAGE_ERRORS):
+        if error is not None and is_damage(error):
             raise damaged(error, os.path.join(self._directory, DATABASE)) from error
 
     # topics: an unchanged sweep uses none, and loading all takes as long as looking at the logs
@@ -273,12 +275,9 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         except (apsw.BusyError, apsw.LockedError):
             writer.rollback()
             raise StoreLocked("another process is writing to the store") from None
-        except DISK_ERRORS as error:
+        except (*DISK_ERRORS, *DAMAGE_ERRORS) as error:
             writer.rollback()
-            raise disk_error(error) from error
-        except DAMAGE_ERRORS as error:
-            writer.rollback()
-            raise damaged(error) from error
+            raise (damaged if is_damage(error) else disk_error)(error) from error
         except BaseException:
             writer.rollback()
             raise
@@ -320,6 +319,7 @@ class SqliteStore(ForgetWithMarks, SourceReads):
             superseded_events=value(db, superseded),
             evicted=retention.evicted(db),
             lost_sessions=lost_events.sessions(db),
+            page_checksums=checksums.are_kept(db),
         )
 
     def _database_bytes(self) -> int:
