@@ -41,6 +41,8 @@ class Sizes(msgspec.Struct, frozen=True):
     """Legal losses of a power cut, in each kind of work."""
     power_prefixes: int = 4
     """Moments of the work at which the power is cut and nothing is lost; large: all of them."""
+    attacks: int = 42
+    """Instructions of an adversary, each in three sessions."""
 
 
 LARGE = Sizes(
@@ -60,6 +62,7 @@ LARGE = Sizes(
     pages=200,
     power_ways=1000,
     power_prefixes=100,
+    attacks=504,
 )
 
 # Read when this file is imported: the tests themselves see none of these variables.

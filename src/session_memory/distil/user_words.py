@@ -48,6 +48,14 @@ _DOCUMENT = re.compile(
 _DOCUMENT_MARKS = 4
 # Behind a colon at the end of a line stands what was pasted.
 _INTRODUCES = re.compile(r":[ \t]*\n")
+# Where the line before the colon names whose words they are, so does a short one.
+_SOURCE = re.compile(
+    r"^([^\n]{0,120}\b(?:issues?|tickets?|readme|docs?|documentation|text|error|output|logs?"
+    r"|comments?|page|article|message|e?mail|review|file|snippet|description|says?|said|wrote"
+    r"|reads|reports?|got|pasted?|quote|meldung|fehler|ausgabe|texte|erreur|mensaje)\b"
+    r"[^\n]{0,60}):[ \t]*\n(?:[ \t]*\n)?(?:[^\n]*\S[^\n]*(?:\n|$))+",
+    re.I | re.M,
+)
 # Logs, diffs, stack traces, code: they hold marks that nobody types in a sentence.
 _TERMINAL = re.compile(r"[❯➜$%›>]|\s*at \S+ \(|\[[\w :.-]+\]|\S+:\d+|[+-] ?\d|\s*\d+[:|]")
 # What a program says of itself begins with such a word.
@@ -102,6 +110,8 @@ def _answers(text: str) -> str:
 def _typed_part(text: str) -> str:
     said = typed(without_own_text(text))
     said = _SLASH_COMMAND.sub("", _FLAGS.sub("", said))
+    if ":" in said and "\n" in said:
+        said = _SOURCE.sub(r"\1\n", said)
     if not said or _NOT_TYPED.match(said) or is_probe(said):
         return ""
     if len(said) > _PASTED_CHARS:

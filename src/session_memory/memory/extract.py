@@ -18,6 +18,7 @@ from session_memory.core.schema import Session
 from session_memory.errors import BudgetSpent, NotFound, SessionMemoryError, StoreError
 from session_memory.memory.context import MemoryContext, reason_of, redact_with
 from session_memory.memory.layout import ensure_layout, memory_root
+from session_memory.memory.orders import is_plain_name
 from session_memory.memory.prompt import MAX_PROMPT_BYTES, SCHEMA, cut_conversation, trace_request
 from session_memory.memory.rollout import UnserialisableError, array_of, kept_items, lines_of
 from session_memory.memory.rule_trace import NoTrace, distil
@@ -406,7 +407,7 @@ def load_source(store: SessionReader, candidate: Candidate) -> TraceSource:
 def where_and_when(session: Session, root: str) -> str:
     """One line on where and when a session ran."""
     parts = [f"{session.flavor} session {session.external_id} in {root}"]
-    if session.branch:
+    if session.branch and is_plain_name(session.branch):
         parts.append(f"on branch {session.branch}")
     when = iso(session.ended_at)
     if when is not None:

@@ -15,6 +15,7 @@ from session_memory.core.typed_commands import short_path
 from session_memory.memory.broken_off import broken_off
 from session_memory.memory.instructions import names_command, tells_trap, tells_wish
 from session_memory.memory.known_session import KnownSession
+from session_memory.memory.orders import is_order, is_plain_name
 from session_memory.memory.project_checks import Check, Checks, find_checks
 from session_memory.memory.statements import Statement, merge_same, ranked, statement_of
 from session_memory.memory.trace_parser import Bullet, ParsedTrace, SectionName, TraceTask
@@ -120,7 +121,7 @@ def _written_by_models(traces: Sequence[ParsedTrace], section: SectionName) -> I
 
 def _decisions(traces: Sequence[ParsedTrace]) -> Iterable[Statement]:
     for trace, task, bullet in _bullets(traces, "steps"):
-        if bullet.text.startswith("Decided: "):
+        if bullet.text.startswith("Decided: ") and not is_order(bullet.text[9:]):
             yield statement_of(bullet, trace, task.outcome, bullet.text.removeprefix("Decided: "))
 
 
@@ -151,7 +152,7 @@ def _files(sessions: Sequence[KnownSession]) -> list[Statement]:
         edited = [path for path, edits in session.digest.files.items() if edits]
         at_work += bool(edited)
         for path in dict.fromkeys(short_path(path, session.roots) for path in edited):
-            if not _NO_PLACE.search(path):
+            if not _NO_PLACE.search(path) and is_plain_name(path):
                 changed.setdefault(path, []).append(session)
     least = max(_LEAST_CHANGED, at_work * _LEAST_SHARE)
     often = [path for path in changed if len(changed[path]) >= least]

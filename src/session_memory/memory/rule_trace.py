@@ -17,6 +17,7 @@ from session_memory.core.schema import Cure, Observation
 from session_memory.core.text.similarity import PhraseIndex, phrase
 from session_memory.core.typed_commands import directory_of, short_path, typed_command
 from session_memory.distil.lasting import is_editor_call, is_meant_to_last, names_its_subject
+from session_memory.memory.orders import is_order, is_plain_name, own_words
 from session_memory.memory.tasks import (
     Ran,
     SessionTask,
@@ -169,7 +170,7 @@ def _steps(observations: Iterable[Observation], written: _WrittenLines) -> tuple
         else:
             text = gist(observation.text, _STEP_CHARS)
             lead = "Done: " if observation.type == "completed_item" else "Decided: "
-        if says_something(text) and written.is_new(text):
+        if says_something(text) and not is_order(text) and written.is_new(text):
             lines.append(Line(lead + text, (observation.event or 0,)))
     return tuple(lines[-MAX_LINES:])
 
@@ -187,7 +188,8 @@ def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) ->
         if ran.run.is_error and not ran.run.denied and ran.error is not None:
             error = gist(_RULER.sub(" ", ran.error.sample), 160).rstrip(".")
             if 0 < len(name) <= _COMMAND_CHARS and written.is_new(f"{name} {error}"):
-                text = f"{code(typed_command(ran.run.command))} failed: {error}"
+                said = "" if is_order(error) else f": {error}"
+                text = f"{code(typed_command(ran.run.command))} failed{said}"
                 lines.append(Line(text, (ran.result or ran.event,)))
     for observation in task.observations:
         if observation.type != "blocker" or observation.status != "active":
@@ -208,7 +210,8 @@ def _can_be_named(cure: Cure) -> bool:
 
 def _cure_line(cure: Cure, source: TraceSource, events: dict[int, int]) -> Line:
     error = gist(_RULER.sub(" ", cure.sample), 160).rstrip(".")
-    text = f"{code(typed_command(cure.failed))} failed: {error}"
+    said = "" if is_order(error) else f": {error}"
+    text = f"{code(typed_command(cure.failed))} failed{said}"
     if cure.kind == "edit":
         paths = [step.partition(" ")[2].partition(" ")[0] for step in cure.steps[-2:]]
         files = " and ".join(code(short_path(path, source.roots)) for path in paths if path)
@@ -257,7 +260,7 @@ def _pointers(task: SessionTask, source: TraceSource, request: str) -> tuple[Lin
     events: dict[str, list[int]] = {}
     for edit in task.edits:
         path = short_path(edit.path, source.roots)
-        if not _TEMPORARY.search(path) and not _OUTSIDE.match(path):
+        if not (_TEMPORARY.search(path) or _OUTSIDE.match(path)) and is_plain_name(path):
             events.setdefault(path, []).append(edit.event)
     most_changed = sorted(events, key=lambda path: -len(events[path]))[:MAX_LINES]
     lines = [
@@ -311,12 +314,11 @@ def _title(source: TraceSource, limit: int) -> str:
         for observation in source.observations
         if observation.type == "user_request" and observation.status == "active"
     ]
-    named = [
-        headline(text, limit) for text in (first_request(source.digest.objective or ""), *requests)
-    ]
-    given = headline(source.title or "", limit)
-    telling = next(filter(names_its_subject, (*named, given)), "")
-    return telling or next(filter(None, (*named, given)), "Work without a stated request")
+    asked = map(own_words, (first_request(source.digest.objective or ""), *requests))
+    titles = [headline(text, limit) for text in (*asked, source.title or "")]
+    titles = [title for title in titles if title and not is_order(title)]
+    telling = next(filter(names_its_subject, titles), "")
+    return telling or next(iter(titles), "Work without a stated request")
 
 
 def _summary(source: TraceSource, rules: list[Line], tasks: list[Task]) -> str:

@@ -14,6 +14,7 @@ from session_memory.atomic_files import replace_file
 from session_memory.core.schema import Session
 from session_memory.errors import Refused, SessionMemoryError
 from session_memory.memory.layout import TRACES, ensure_layout, memory_root
+from session_memory.memory.orders import is_order
 from session_memory.memory.selection import updated_at
 from session_memory.memory.trace_text import slug, trace_page
 from session_memory.store.memories import Memories, Trace
@@ -38,7 +39,8 @@ def thread_named(flavor: str, session_id: str) -> str:
 
 def file_name(thread: str, title: str | None) -> str:
     """`<thread>_<slug>.md`."""
-    return f"{thread}_{slug(title or '')}.md"
+    told = title if title and not is_order(title) else ""
+    return f"{thread}_{slug(told)}.md"
 
 
 def thread_of(name: str) -> str | None:

@@ -11,9 +11,14 @@ import re
 
 from session_memory.core.loop.catalog import Pattern, Proposal
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+)
 _RUN = 5
 """So many words in a row are a quotation, fewer may be chance or the name of the error."""
+_LONG_WORD = 16
+"""A word as long as this is an encoded text, or a sentence in a script without blanks."""
+_ERROR_NAME = re.compile(r"(?:error|exception|warning|failure)s?$")
 _LEAST = 3
 """Shorter texts are too vague to be instructions."""
 _AFTER = re.compile(r"\(after (?P<problem>.*)\)\s*$", re.DOTALL)
@@ -47,6 +52,10 @@ def _is_command(locus: str) -> bool:
 
 
 def _quotes(said: list[str], source: list[str]) -> bool:
+    if any(
+        len(word) >= _LONG_WORD and not _ERROR_NAME.search(word) for word in {*said} & {*source}
+    ):
+        return True
     run = min(_RUN, len(source))
     if run < _LEAST:
         return False
@@ -55,4 +64,5 @@ def _quotes(said: list[str], source: list[str]) -> bool:
 
 
 def _words(text: str) -> list[str]:
+    """Words in small letters; in scripts without blanks each sign is one."""
     return [word.casefold() for word in _WORD.findall(text)]
