@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from session_memory.adapters.common import Adapter
+    from session_memory.adapters.common import Adapter, Discover, Parse, Read
     from session_memory.adapters.wiring.client import Client
 
 AGENT_NAME = r"[a-z][a-z0-9_-]*"
@@ -79,6 +79,23 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its reader was built from descriptions of the format, and never met a genuine log."""
     log_builder: str | None = None
     """The class that writes logs like this agent's, for tests."""
+
+    def adapter(
+        self, *, discover: Discover, parse: Parse, read: Read | None = None, version: int = 1
+    ) -> Adapter:
+        """The reader of this agent, under the names and homes of this record."""
+        from session_memory.adapters.common import Adapter
+
+        made = Adapter(
+            name=self.name,
+            title=self.title,
+            env=self.home_variable,
+            default_dirs=self.homes,
+            discover=discover,
+            parser_version=version,
+            parse=parse,
+        )
+        return made if read is None else msgspec.structs.replace(made, read=read)
 
     def load_reader(self) -> Adapter:
         """The reader; imports it."""

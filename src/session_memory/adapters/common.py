@@ -169,6 +169,11 @@ class LogDeletion(msgspec.Struct, frozen=True):
     """The setting that says so, or 'default'."""
 
 
+Discover = Callable[[str], Iterator[SourceFile]]
+Parse = Callable[[SourceFile, Block, dict[str, Json]], Normalized]
+Read = Callable[[SourceFile, int, int], Iterator[Block]]
+
+
 class Adapter(msgspec.Struct, frozen=True):
     """A flavour as data: where its logs are and which functions read them."""
 
@@ -177,17 +182,15 @@ class Adapter(msgspec.Struct, frozen=True):
     env: str | None
     default_dirs: tuple[str, ...]
     """Below `~`, or below a variable (`$NAME/folder`)."""
-    discover: Callable[[str], Iterator[SourceFile]]
+    discover: Discover
     parser_version: int
-    parse: Callable[[SourceFile, Block, dict[str, Json]], Normalized]
+    parse: Parse
     discover_changed: Callable[[str, IsKnown], Iterator[SourceFile]] | None = None
     """Like `discover`, for an agent that keeps many sessions in one file: without the sessions of
     containers that are known, and with every other container behind its sessions. So a file that
     nobody touched is not even opened to list what is in it."""
     log_deletion: Callable[[str], LogDeletion | None] = lambda _home: None
-    read: Callable[[SourceFile, int, int], Iterator[Block]] = lambda file, offset, line_cap: (
-        read_lines(file.path, offset, line_cap=line_cap)
-    )
+    read: Read = lambda file, offset, line_cap: read_lines(file.path, offset, line_cap=line_cap)
     """(file, offset, line cap) to blocks: all input of this flavour's parser comes through here."""
     open: Callable[[SourceFile], BinaryIO] = lambda file: open_plain(file.path)
     """The bytes that offsets count in; its own where a source is no file but rows of a database."""

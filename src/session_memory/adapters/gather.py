@@ -40,6 +40,19 @@ class PartBuilder:
         self._facts: dict[tuple[str, str | int | None], Fact] = {}
         self._usages: dict[str, Usage] = {}
 
+    def begin(self, *, cwd: str = "", title: str = "", opened: int | None = None) -> None:
+        """What a log says of its whole session, as far as it says it."""
+        facts: dict[str, str | int | None] = {
+            "source_kind": "subagent" if self.parent else "interactive",
+            "parent": self.parent,
+            "cwd": cwd,
+            "title.ai": title,
+            "opened_at": opened,
+        }
+        for name, value in facts.items():
+            if value is not None and value != "":
+                self.note(name, value, 0)
+
     def note(self, name: str, value: str | int, pos: int) -> None:
         """Keep a statement if it wins over what this block said so far."""
         rule = FACT_RULES[name]

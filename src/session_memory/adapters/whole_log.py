@@ -21,6 +21,7 @@ from session_memory.adapters.common import (
     RECOVERY_TRIES,
     Adapter,
     Block,
+    Discover,
     IsKnown,
     Json,
     Normalized,
@@ -50,7 +51,7 @@ _BOM = b"\xef\xbb\xbf"
 def made_lines_adapter(
     agent: Agent,
     *,
-    discover: Callable[[str], Iterator[SourceFile]],
+    discover: Discover,
     lines: Callable[[SourceFile, int], Iterator[Line]],
     tell: Tell,
     headings: int = 0,
@@ -93,31 +94,27 @@ def made_lines_adapter(
         tell(source, records, bundle)
         return bundle
 
-    return Adapter(
-        name=agent.name,
-        title=agent.title,
-        env=agent.home_variable,
-        default_dirs=agent.homes,
-        discover=discover,
-        parser_version=1,
-        parse=parse,
-        read=read,
+    return msgspec.structs.replace(
+        agent.adapter(discover=discover, parse=parse, read=read),
         open=open_lines,
-        named=lambda _path: None,
-        incremental=False,
+        named=_no_source,
         discover_changed=discover_changed,
+        incremental=False,
     )
+
+
+def _no_source(_path: str) -> None:
+    """No file of such an agent stands for one session alone."""
 
 
 def line_log_adapter(
     agent: Agent,
     *,
-    discover: Callable[[str], Iterator[SourceFile]],
+    discover: Discover,
     is_record: IsRecord,
     tell: Callable[[SourceFile, Records, Normalized, dict[str, bytes]], None],
     beside: Callable[[str], dict[str, bytes]] = lambda _path: {},
     is_whole: IsRecord | None = None,
-    version: int = 1,
 ) -> Adapter:
     """The adapter of an agent that appends lines, where later lines change what earlier ones say.
 
@@ -143,17 +140,8 @@ def line_log_adapter(
         tell(source, records, bundle, block.beside)
         return bundle
 
-    return Adapter(
-        name=agent.name,
-        title=agent.title,
-        env=agent.home_variable,
-        default_dirs=agent.homes,
-        discover=discover,
-        parser_version=version,
-        parse=parse,
-        read=read,
-        incremental=False,
-    )
+    made = agent.adapter(discover=discover, parse=parse, read=read)
+    return msgspec.structs.replace(made, incremental=False)
 
 
 # --- documents ---

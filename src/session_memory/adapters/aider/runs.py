@@ -88,7 +88,7 @@ class RunTeller(EventTeller):
 
     def begin(self, started: object) -> None:
         """Note when the run started: nothing else in it has a time."""
-        self.part.note("source_kind", "interactive", 0)
+        self.part.begin()
         if isinstance(started, int):
             self._started = started
             self.part.note("started_at", started, 0)

@@ -78,7 +78,7 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     """Read a whole conversation."""
     home, conversation = _names(source.path)
     part = PartBuilder(_session_id(home, conversation))
-    part.note("source_kind", "interactive", 0)
+    part.begin()
     steps = in_order(records)
     for _ in range(len(records) - len(steps)):
         bundle.ignored["step written again"] += 1

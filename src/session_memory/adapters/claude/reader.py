@@ -26,7 +26,6 @@ from session_memory.adapters.claude.events import (
 from session_memory.adapters.claude.leaves import owners_in, read
 from session_memory.adapters.common import (
     SETTINGS_CAP,
-    Adapter,
     Block,
     Json,
     LogDeletion,
@@ -320,14 +319,7 @@ def _mode(usage: Record) -> str:
     return special_mode(usage.get("speed")) or special_mode(usage.get("service_tier"))
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
-    parser_version=PARSER_VERSION,
-    parse=parse,
+ADAPTER = msgspec.structs.replace(
+    AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION),
     log_deletion=log_deletion,
-    read=read,
 )

@@ -71,11 +71,7 @@ def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
     history = as_object(task.get("history"))
     parent = as_text(history.get("parentTaskId")) or None
     part = PartBuilder(as_text(task.get("task")), parent)
-    part.note("source_kind", "subagent" if parent else "interactive", 0)
-    if parent:
-        part.note("parent", parent, 0)
-    if workspace := as_text(history.get("workspace")):
-        part.note("cwd", workspace, 0)
+    part.begin(cwd=as_text(history.get("workspace")))
     teller = TaskTeller(part, bundle)
     teller.tell([as_object(entry.get("entry")) for entry in entries])
     teller.finish()

@@ -15,7 +15,6 @@ from session_memory.adapters.codex.items import ITEMS, Handler, response_item
 from session_memory.adapters.codex.session import note_session, note_settings
 from session_memory.adapters.codex.state import Emitter, ReaderState, Record
 from session_memory.adapters.common import (
-    Adapter,
     Block,
     Json,
     Normalized,
@@ -205,13 +204,4 @@ def _is_row(value: Record) -> bool:
     return shape_of(value) == "row" and value["type"] in _ROWS and "timestamp" in value
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
-    parser_version=PARSER_VERSION,
-    parse=parse,
-    read=read,
-)
+ADAPTER = AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION)

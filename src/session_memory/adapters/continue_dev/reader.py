@@ -110,12 +110,10 @@ def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
     about = as_object(records[0][1].get("session"))
     name = os.path.splitext(os.path.basename(source.path))[0]
     part = PartBuilder(as_text(about.get("sessionId")) or name)
-    part.note("source_kind", "interactive", 0)
-    if folder := uri_path(as_text(about.get("workspaceDirectory"))):
-        part.note("cwd", folder, 0)
     title = as_text(about.get("title"))
-    if title and not title.startswith(("<think", "New Session")):  # else the first prompt says more
-        part.note("title.ai", title, 0)
+    if title.startswith(("<think", "New Session")):  # the first prompt says more
+        title = ""
+    part.begin(cwd=uri_path(as_text(about.get("workspaceDirectory"))) or "", title=title)
     created = parse_time(about.get("created"))
     if created is not None:
         part.note_time(created, 0)

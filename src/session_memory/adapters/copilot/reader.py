@@ -8,7 +8,6 @@ import msgspec
 
 from session_memory.adapters.block_records import has_type, line_records, tail_record
 from session_memory.adapters.common import (
-    Adapter,
     Block,
     Json,
     Normalized,
@@ -151,14 +150,7 @@ def _note_workspace(part: PartBuilder, pairs: dict[str, str], state: ReaderState
             part.note(name, value, pos)
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
+ADAPTER = msgspec.structs.replace(
+    AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION),
     named=named,
-    parser_version=PARSER_VERSION,
-    parse=parse,
-    read=read,
 )

@@ -108,15 +108,11 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     document = replay(records, bundle)
     requests = as_list(document.get("requests"))
     part = PartBuilder(as_text(document.get("sessionId")) or _exported_id(source.path, requests))
-    part.note("source_kind", "interactive", 0)
     workspace = decode_record(sides.get(WORKSPACE, b"")) or {}
-    if folder := workspace_path(workspace) or uri_of(document.get("workingDirectory")):
-        part.note("cwd", folder, 0)
+    folder = workspace_path(workspace) or uri_of(document.get("workingDirectory"))
+    part.begin(cwd=folder or "", opened=parse_time(document.get("creationDate")))
     if title := as_text(document.get("customTitle")):
         part.note("title.custom", title, 0)
-    opened = parse_time(document.get("creationDate"))
-    if opened is not None:
-        part.note("opened_at", opened, 0)
     teller = ChatTeller(part, bundle)
     teller.tell(requests)
     teller.finish()

@@ -17,7 +17,6 @@ import msgspec
 
 from session_memory.adapters.claude.reader import parse as parse_transcript
 from session_memory.adapters.common import (
-    Adapter,
     Block,
     Fact,
     Json,
@@ -185,14 +184,7 @@ def _audit_record(record: Record) -> bytes:
     return compact_json(line).encode()
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
-    parser_version=1,
-    parse=parse,
-    read=read,
+ADAPTER = msgspec.structs.replace(
+    AGENT.adapter(discover=discover, parse=parse, read=read),
     incremental=False,
 )

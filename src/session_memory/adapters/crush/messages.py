@@ -68,18 +68,12 @@ class MessageTeller(EventTeller):
         self._tools: dict[str, ToolClass] = {}
         self._summary = as_text(session.get("summary_message_id"))
         self._cwd = project
-        title, parent = as_text(session.get("title")), self.part.parent
-        facts = (
-            ("cwd", project),
-            ("parent", parent or ""),
-            ("source_kind", "subagent" if parent else "interactive"),
-            ("title.ai", "" if title in UNTITLED else title),
+        title = as_text(session.get("title"))
+        self.part.begin(
+            cwd=project,
+            title="" if title in UNTITLED else title,
+            opened=parse_time(session.get("created_at")),
         )
-        for name, value in facts:
-            if value:
-                self.part.note(name, value, 0)
-        if (opened := parse_time(session.get("created_at"))) is not None:
-            self.part.note("opened_at", opened, 0)
 
     def tell(self, message: Record, parts: Json) -> None:
         """One message, part by part."""

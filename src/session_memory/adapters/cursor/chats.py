@@ -11,21 +11,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters.common import (
-    Json,
     Normalized,
     SourceFile,
-    as_list,
     as_object,
     as_text,
     decode_record,
     parse_time,
     unreadable,
 )
-from session_memory.adapters.cursor.text import tell_user_text, without_redaction_mark
+from session_memory.adapters.cursor.text import CursorTeller
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.sqlite_log import capped, database_source, read_database
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.whole_log import Line, Record, Records, side_object, with_sides
 from session_memory.plain_files import UnfitFile
 
@@ -98,24 +95,21 @@ def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
         return
     known = as_object(records[0][1].get("session"))
     part = PartBuilder(os.path.basename(os.path.dirname(source.path)))
-    part.note("source_kind", "interactive", 0)
+    part.begin(
+        cwd=as_text(known.get("workspacePath")),
+        title=as_text(known.get("name")),
+        opened=parse_time(known.get("createdAt")),
+    )
     part.note("stand_in", "history", 0)  # where the editor has the session too, it has more of it
-    if folder := as_text(known.get("workspacePath")):
-        part.note("cwd", folder, 0)
-    if title := as_text(known.get("name")):
-        part.note("title.ai", title, 0)
     if model := as_text(known.get("lastUsedModel")):
         part.note_model(model, 0)
-    opened = parse_time(known.get("createdAt"))
-    if opened is not None:
-        part.note("opened_at", opened, 0)
     teller = MessageTeller(part, bundle)
     for _, record in records[1:]:
         teller.tell(as_object(record.get("message")))
     teller.finish(source.mtime_ns // 1_000_000 or None)
 
 
-class MessageTeller(EventTeller):
+class MessageTeller(CursorTeller):
     """Tells the messages of one session."""
 
     def tell(self, message: Record) -> None:
@@ -128,32 +122,6 @@ class MessageTeller(EventTeller):
         if role == "system":
             self.ignore("system prompt")
         elif role in ("user", "assistant", "tool"):
-            for block in [content] if isinstance(content, str) else as_list(content):
-                self._block(role, block)
+            self.tell_blocks(role, content)
         else:
             self.unknown(f"message/{role or 'no role'}", message)
-
-    def _block(self, role: str, block: Json) -> None:
-        fields = as_object(block)
-        kind = "text" if isinstance(block, str) else as_text(fields.get("type"))
-        text = block if isinstance(block, str) else as_text(fields.get("text"))
-        if kind == "text" and role == "user":
-            tell_user_text(self, text)
-        elif kind == "text":
-            self.say(without_redaction_mark(text))
-        elif kind == "reasoning":
-            self.think(without_redaction_mark(text))
-        elif kind == "redacted-reasoning":
-            self.ignore(kind)
-        elif kind == "tool-call":
-            call_id = as_text(fields.get("toolCallId"))
-            self.call(as_text(fields.get("toolName")), fields.get("args"), call_id)
-        elif kind == "tool-result":
-            result = fields.get("result")
-            text = result if isinstance(result, str) else compact_json(result)
-            failed = fields.get("isError") is True
-            self.result(text, as_text(fields.get("toolCallId")), failed=failed)
-        elif kind in ("image", "file"):
-            self.ignore("attachments")
-        else:
-            self.unknown(f"block/{kind}", block)

@@ -160,16 +160,11 @@ def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
     parent = as_text(as_object(composer.get("subagentInfo")).get("parentComposerId")) or None
     is_subagent = composer.get("isSubagent") is True or parent is not None
     part = PartBuilder(session, parent)
-    part.note("source_kind", "subagent" if is_subagent else "interactive", 0)
-    if parent:
-        part.note("parent", parent, 0)
-    if folder := uri_of(as_object(composer.get("workspaceIdentifier")).get("uri")):
-        part.note("cwd", folder, 0)
-    if title := as_text(composer.get("name")):
-        part.note("title.ai", title, 0)
+    if is_subagent:  # its parent is not always named
+        part.note("source_kind", "subagent", 0)
+    folder = uri_of(as_object(composer.get("workspaceIdentifier")).get("uri"))
     opened = parse_time(composer.get("createdAt"))
-    if opened is not None:
-        part.note("opened_at", opened, 0)
+    part.begin(cwd=folder or "", title=as_text(composer.get("name")), opened=opened)
     teller = BubbleTeller(part, bundle, is_subagent=is_subagent)
     teller.at = opened
     teller.model = _model(as_object(composer.get("modelConfig")))

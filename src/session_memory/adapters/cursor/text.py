@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 from session_memory.adapters.excerpt import excerpt
-from session_memory.adapters.tell_events import EventTeller
+from session_memory.adapters.tell_blocks import BlockTeller
 
 _TIME = re.compile(r"\s*<timestamp>([^<]{1,80})</timestamp>\s*")
 _STATED = re.compile(
@@ -15,6 +15,7 @@ _STATED = re.compile(
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _OPEN, _CLOSE = "<user_query>", "</user_query>"
+_REMOVED = "[REDACTED]"
 _TAG = re.compile(r"<[a-z_-]{2,40}[ >]")
 
 
@@ -35,25 +36,31 @@ def stated_time(text: str) -> int | None:
         return None
 
 
-def tell_user_text(teller: EventTeller, text: str) -> None:
-    """A text of the role `user`: the words of the last query in it, without what is in front.
+class CursorTeller(BlockTeller):
+    """Tells messages of Cursor's agent."""
 
-    Web pages and files stand there, up to tens of kilobytes; they are counted and not kept.
-    """
-    if time := _TIME.match(text):
-        teller.at = stated_time(time[1]) or teller.at
-        text = text[time.end() :]
-    before, opening, query = text.rpartition(_OPEN)
-    if opening:
-        if before.strip():
-            teller.ignore("context before a prompt")
-        teller.prompt(query.partition(_CLOSE)[0].strip("\n"))
-    elif _TAG.match(text):
-        teller.inject(excerpt(text), "context")
-    else:
-        teller.prompt(text)
+    def user_text(self, text: str) -> None:
+        """The words of the last query in a text, without what is in front of it.
 
+        Web pages and files stand there, up to tens of kilobytes; they are counted and not kept.
+        """
+        if time := _TIME.match(text):
+            self.at = stated_time(time[1]) or self.at
+            text = text[time.end() :]
+        before, opening, query = text.rpartition(_OPEN)
+        if opening:
+            if before.strip():
+                self.ignore("context before a prompt")
+            self.prompt(query.partition(_CLOSE)[0].strip("\n"))
+        elif _TAG.match(text):
+            self.inject(excerpt(text), "context")
+        else:
+            self.prompt(text)
 
-def without_redaction_mark(text: str) -> str:
-    """What the agent said, without the mark of removed thinking."""
-    return text.replace("[REDACTED]", "").strip()
+    def say(self, text: str) -> None:
+        """An answer, without the mark of thinking that was removed."""
+        super().say(text.replace(_REMOVED, "").strip())
+
+    def think(self, text: str) -> None:
+        """A thought, without the mark of what was removed of it."""
+        super().think(text.replace(_REMOVED, "").strip())

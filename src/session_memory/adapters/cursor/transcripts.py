@@ -16,17 +16,17 @@ from collections.abc import Iterator
 from session_memory.adapters.common import (
     Json,
     Normalized,
+    RawEvent,
     SourceFile,
-    as_list,
     as_object,
     as_text,
     walk_files,
 )
-from session_memory.adapters.cursor.text import tell_user_text, without_redaction_mark
+from session_memory.adapters.cursor.text import CursorTeller
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.whole_log import Line, Record, Records
+from session_memory.core.schema import ToolClass
 from session_memory.plain_files import read_plain
 
 FOLDER = "agent-transcripts"
@@ -69,10 +69,8 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     """Read a whole transcript."""
     name, parent = _names(source.path)
     part = PartBuilder(name, parent)
-    part.note("source_kind", "subagent" if parent else "interactive", 0)
+    part.begin()
     part.note("stand_in", "excerpt", 0)
-    if parent:
-        part.note("parent", parent, 0)
     if source.path.endswith(".txt"):
         part.note("entrypoint", "plain text transcript", 0)
     teller = TranscriptTeller(part, bundle)
@@ -93,7 +91,7 @@ def _names(path: str) -> tuple[str, str | None]:
     return (parts[-2] if stem == "transcript" and len(parts) > 1 else stem), None
 
 
-class TranscriptTeller(EventTeller):
+class TranscriptTeller(CursorTeller):
     """Tells the lines of one transcript."""
 
     paths: tuple[str, ...] = ()
@@ -104,36 +102,20 @@ class TranscriptTeller(EventTeller):
         role, kind = as_text(record.get("role")), as_text(record.get("type"))
         content = as_object(record.get("message")).get("content")
         if role in ("user", "assistant"):
-            blocks = [content] if isinstance(content, str) else as_list(content)
-            for block in blocks:
-                self._block(role, block)
+            self.tell_blocks(role, content)
         elif kind == "turn_ended":
             self._end_turn(record)
         else:
             self.unknown(f"line/{role or kind}", record)
 
-    def _block(self, role: str, block: Json) -> None:
-        fields = as_object(block)
-        kind = "text" if isinstance(block, str) else as_text(fields.get("type"))
-        text = block if isinstance(block, str) else as_text(fields.get("text"))
-        if kind == "text" and role == "user":
-            tell_user_text(self, text)
-        elif kind == "text":
-            self.say(without_redaction_mark(text))
-        elif kind == "thinking":
-            self.think(as_text(fields.get("thinking")) or text)
-        elif kind == "tool_use":
-            given = fields.get("input")
-            self.call(as_text(fields.get("name")), given, as_text(fields.get("id")))
-            if len(self.paths) < _PATHS_MAX:
-                named = map(as_text, as_object(given).values())
-                self.paths += tuple(v for v in named if os.path.isabs(v) and "\n" not in v)
-        elif kind == "tool_result":
-            body = fields.get("content")
-            text = body if isinstance(body, str) else compact_json(body)
-            self.result(text, as_text(fields.get("tool_use_id")))
-        else:
-            self.unknown(f"block/{kind}", block)
+    def call(
+        self, name: str, given: Json, call_id: str, tool_class: ToolClass | None = None
+    ) -> RawEvent:
+        """A tool call; paths in its input may tell the project."""
+        if len(self.paths) < _PATHS_MAX:
+            named = map(as_text, as_object(given).values())
+            self.paths += tuple(v for v in named if os.path.isabs(v) and "\n" not in v)
+        return super().call(name, given, call_id, tool_class)
 
     def _end_turn(self, record: Record) -> None:
         status, error = as_text(record.get("status")), record.get("error")

@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from session_memory.adapters.block_records import has_type
 from session_memory.adapters.claude.text import split_user_text, text_of
 from session_memory.adapters.common import (
-    Json,
     Normalized,
     SourceFile,
     as_count,
-    as_list,
     as_object,
     as_text,
     decode_record,
@@ -27,7 +25,7 @@ from session_memory.adapters.common import (
 from session_memory.adapters.droid import AGENT
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.packed import unpacked_name
-from session_memory.adapters.tell_events import EventTeller
+from session_memory.adapters.tell_blocks import BlockTeller
 from session_memory.adapters.whole_log import (
     Record,
     Records,
@@ -84,14 +82,8 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     name = unpacked_name(os.path.basename(source.path)).removesuffix(".jsonl")
     parent = as_text(start.get("callingSessionId")) or None
     part = PartBuilder(as_text(start.get("id")) or name, parent)
-    part.note("source_kind", "subagent" if parent else "interactive", 0)
-    if parent:
-        part.note("parent", parent, 0)
-    if folder := as_text(start.get("cwd")):
-        part.note("cwd", folder, 0)
     title = as_text(start.get("sessionTitle"))
-    if title not in ("", "New Session"):
-        part.note("title.ai", title, 0)
+    part.begin(cwd=as_text(start.get("cwd")), title="" if title == "New Session" else title)
     teller = SessionTeller(part, bundle)
     for _, record in records:
         teller.tell(record)
@@ -120,7 +112,7 @@ def _note_settings(teller: SessionTeller, settings: Record) -> None:
         part.spend(total)
 
 
-class SessionTeller(EventTeller):
+class SessionTeller(BlockTeller):
     """Tells the records of one session."""
 
     model = ""
@@ -141,7 +133,6 @@ class SessionTeller(EventTeller):
     def _message(self, record: Record) -> None:
         message = as_object(record.get("message"))
         role, content = as_text(message.get("role")), message.get("content")
-        blocks = [content] if isinstance(content, str) else as_list(content)
         if role not in ("user", "assistant"):
             self.unknown(f"message/{role or 'no role'}", record)
         elif message.get("visibility") == "user_only":  # told to the user, not by them
@@ -149,33 +140,9 @@ class SessionTeller(EventTeller):
         elif role == "user" and message.get("visibility") == "llm_only":
             self.inject(text_of(content), "hidden")
         else:
-            for block in blocks:
-                self._block(role, block)
+            self.tell_blocks(role, content)
 
-    def _block(self, role: str, block: Json) -> None:
-        fields = as_object(block)
-        kind = "text" if isinstance(block, str) else as_text(fields.get("type"))
-        text = block if isinstance(block, str) else as_text(fields.get("text"))
-        if kind == "text" and role == "user":
-            self._user_text(text)
-        elif kind == "text":
-            self.say(text)
-        elif kind == "thinking":
-            self.think(as_text(fields.get("thinking")))
-        elif kind == "redacted_thinking":
-            self.ignore(kind)
-        elif kind == "tool_use":
-            self.call(as_text(fields.get("name")), fields.get("input"), as_text(fields.get("id")))
-        elif kind == "tool_result":
-            failed = fields.get("is_error") is True
-            call_id = as_text(fields.get("tool_use_id"))
-            self.result(text_of(fields.get("content")) or text, call_id, failed=failed)
-        elif kind in ("image", "document"):
-            self.ignore("attachments")
-        else:
-            self.unknown(f"block/{kind}", block)
-
-    def _user_text(self, text: str) -> None:
+    def user_text(self, text: str) -> None:
         """One block: what the client put there, or what the user typed, or both."""
         for piece in split_user_text(text):
             if piece.kind == "user_prompt":

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 
+import msgspec
+
 from session_memory.adapters.block_records import Recover, line_records, tail_record
 from session_memory.adapters.common import (
     SETTINGS_CAP,
-    Adapter,
     Block,
     Json,
     LogDeletion,
@@ -154,15 +155,8 @@ def log_deletion(home: str) -> LogDeletion | None:
     return LogDeletion(days, "settings.json: general.sessionRetention.maxAge")
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
-    parser_version=PARSER_VERSION,
-    parse=parse,
+ADAPTER = msgspec.structs.replace(
+    AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION),
     log_deletion=log_deletion,
-    read=read,
     incremental=False,
 )

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+import msgspec
+
 from session_memory.adapters.block_records import whole_records
 from session_memory.adapters.common import (
-    Adapter,
     Block,
     Json,
     Normalized,
@@ -247,15 +248,8 @@ def _cwd(summary: Record, beside: dict[str, bytes], group: str) -> str:
     return beside.get(f"../{CWD}", b"").decode("utf-8", "replace").strip()
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
+ADAPTER = msgspec.structs.replace(
+    AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION),
     named=named,
-    parser_version=PARSER_VERSION,
-    parse=parse,
-    read=read,
     incremental=False,
 )

@@ -73,15 +73,11 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     session = session or os.path.basename(folder).removeprefix("session_")
     main = agent == MAIN
     part = PartBuilder(session if main else f"{session}:{agent}", None if main else session)
-    part.note("source_kind", "interactive" if main else "subagent", 0)
     if not main:
-        part.note("parent", session, 0)
         part.note("label", agent, 0)
     cwd = as_text(state.get("cwd")) or as_text(state.get("workDir"))
-    if cwd := cwd or _known_folder(os.path.basename(os.path.dirname(folder)), sides):
-        part.note("cwd", cwd, 0)
-    if (opened := parse_time(state.get("createdAt"))) is not None:
-        part.note("opened_at", opened, 0)
+    cwd = cwd or _known_folder(os.path.basename(os.path.dirname(folder)), sides)
+    part.begin(cwd=cwd, opened=parse_time(state.get("createdAt")))
     teller = WireTeller(part, bundle)
     teller.tell([record for _, record in records])
     teller.finish()

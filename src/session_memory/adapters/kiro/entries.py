@@ -71,16 +71,10 @@ class EntryTeller(EventTeller):
 
     def begin(self, known: Record, about: Record) -> None:
         """What the file next to a log, or the row itself, says of the session."""
-        facts = (
-            ("cwd", as_text(about.get("cwd")) or as_text(known.get("key"))),
-            ("title.ai", as_text(about.get("title"))),
-            ("parent", self.part.parent or ""),
-            ("source_kind", "subagent" if self.part.parent else "interactive"),
-            ("stand_in", "history" if known.get("older") is True else ""),
-        )
-        for name, value in facts:
-            if value:
-                self.part.note(name, value, 0)
+        cwd = as_text(about.get("cwd")) or as_text(known.get("key"))
+        self.part.begin(cwd=cwd, title=as_text(about.get("title")))
+        if known.get("older") is True:
+            self.part.note("stand_in", "history", 0)
 
     def note_times(self, stated: Record) -> None:
         """When the session began and was last changed."""

@@ -8,7 +8,6 @@ import re
 import msgspec
 
 from session_memory.adapters.common import (
-    Adapter,
     Block,
     Json,
     Normalized,
@@ -113,17 +112,10 @@ def _source_kind(info: Record) -> str:
     return "exec" if asks.get("question") == "deny" else "interactive"
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
+ADAPTER = msgspec.structs.replace(
+    AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION),
     discover_changed=discover,
     named=named,
-    parser_version=PARSER_VERSION,
-    parse=parse,
-    read=read,
     open=open_lines,
     incremental=False,
 )

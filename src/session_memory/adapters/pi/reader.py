@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from session_memory.adapters.block_records import has_type, whole_records
 from session_memory.adapters.common import (
-    Adapter,
     Block,
     Json,
     Normalized,
@@ -83,14 +84,7 @@ def _note_header(part: PartBuilder, header: Record) -> None:
         part.note("opened_at", opened, 0)
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
-    parser_version=PARSER_VERSION,
-    parse=parse,
-    read=read,
+ADAPTER = msgspec.structs.replace(
+    AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION),
     incremental=False,
 )

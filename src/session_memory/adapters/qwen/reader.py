@@ -7,7 +7,6 @@ import msgspec
 from session_memory.adapters.block_records import has_type, line_records, tail_record
 from session_memory.adapters.claude.events import Emitter
 from session_memory.adapters.common import (
-    Adapter,
     Block,
     Json,
     Normalized,
@@ -219,13 +218,4 @@ def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
             part.note(name, value, pos)
 
 
-ADAPTER = Adapter(
-    name=AGENT.name,
-    title=AGENT.title,
-    env=AGENT.home_variable,
-    default_dirs=AGENT.homes,
-    discover=discover,
-    parser_version=PARSER_VERSION,
-    parse=parse,
-    read=read,
-)
+ADAPTER = AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION)

@@ -63,19 +63,11 @@ class ThreadTeller(EventTeller):
 
     def begin(self, thread: Record, document: Record) -> None:
         """What the row and the head of the document say."""
-        parent = self.part.parent
         self._requests = as_object(document.get("request_token_usage"))
         self._model = as_text(as_object(document.get("model")).get("model"))
         folders = as_text(thread.get("folder_paths")).splitlines()
-        facts = (
-            ("cwd", folders[0] if folders else ""),
-            ("title.ai", as_text(document.get("title")) or as_text(thread.get("summary"))),
-            ("parent", parent or ""),
-            ("source_kind", "subagent" if parent else "interactive"),
-        )
-        for name, value in facts:
-            if value:
-                self.part.note(name, value, 0)
+        title = as_text(document.get("title")) or as_text(thread.get("summary"))
+        self.part.begin(cwd=folders[0] if folders else "", title=title)
         if self._model:
             self.part.note_model(self._model, 0)
         for name in ("created_at", "updated_at"):
