@@ -131,17 +131,50 @@ def test_a_yes_below_the_gate_says_what_is_missing_and_how_to_go_on(space: Works
 
 @pytest.mark.rows("CLI-04")
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
-def test_a_review_offers_no_yes_where_it_would_be_refused(space: Workspace) -> None:
+def test_a_review_leaves_out_what_it_could_not_approve(space: Workspace) -> None:
     high = ("--set", "curate.gate.promote_min_frequency=4")
-    question = b"[n]o (reject it), [e]dit, [s]kip, [?], [q]uit: "
-    status, seen = at_terminal(
-        space, (question, b"y\n"), (question, b"s\n"), last=b"s\r\n", options=high
-    )
+    status, seen = at_terminal(space, last=b"list --all`", options=high)
     assert status == 0 and b"[y]es" not in seen
+    assert b"No rule awaits your decision; 1 with too little evidence for a yes" in seen
+
+
+@pytest.mark.rows("CLI-04")
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
+def test_saving_a_text_unchanged_in_the_editor_decides_nothing(space: Workspace) -> None:
+    question = b"[q]uit: "
+    status, _ = at_terminal(
+        space, (question, b"e\n"), (question, b"q\n"), last=b"q\r\n", editor="touch -d tomorrow"
+    )
+    assert status == 0
+    assert "there is no decision to undo" in rules(space, "undo", code=1)
+
+
+@pytest.mark.rows("CLI-04")
+def test_rules_and_detect_count_the_same_in_the_same_order(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    for number in range(3):
+        log = ClaudeLog(number)
+        log.prompt("Make the tests pass.")
+        for _ in range(5):  # the gate counts two of a session
+            log.run("pytest -q", "1 passed")
+        log.prompt("Thanks, that works.")
+        space.write(log)
+    space.run("--config", str(space.write_config()), "sweep")
+    detected = json.loads(rules(space, "detect", "--json"))
+    listed = json.loads(rules(space, "list", "--json"))["patterns"]
+    assert [row["id"] for row in listed] == [row["id"] for row in detected] != []
+    assert [row["seen"] for row in listed] == [row["frequency"] for row in detected]
+    assert listed[0]["seen"] > listed[0]["snapshot"]["frequency"]
+    times = f"{detected[0]['frequency']} times in 3 sessions"
+    assert times in rules(space) and times in rules(space, "detect")
 
 
 def at_terminal(
-    space: Workspace, *answers: tuple[bytes, bytes], last: bytes, options: tuple[str, ...] = ()
+    space: Workspace,
+    *answers: tuple[bytes, bytes],
+    last: bytes,
+    options: tuple[str, ...] = (),
+    editor: str = "",
 ) -> tuple[int, bytes]:
     """`rules review` at a terminal, with these answers to these prompts."""
     import pty
@@ -150,7 +183,7 @@ def at_terminal(
     child, terminal = pty.fork()
     if child == 0:
         program = [sys.executable, "-m", "session_memory", *words]
-        os.execve(sys.executable, program, space.environ())
+        os.execve(sys.executable, program, {**space.environ(), "EDITOR": editor})
     seen, unread = b"", b""
     for prompt, answer in (*answers, (last, b"")):
         while prompt not in unread:

@@ -277,5 +277,5 @@ def test_undoing_a_retirement_passes_the_gate_again() -> None:
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 4001])
 def test_a_text_of_nothing_or_of_everything_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match="1 to 4000 characters"):
+    with pytest.raises(UsageError, match="1 to 4000 characters"):
         decide(catalog_of(proposal()), "edit", text=text)

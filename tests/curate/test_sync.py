@@ -59,7 +59,7 @@ def test_a_store_that_lost_its_patterns_is_rebuilt_from_files(desk: LoopDesk) ->
     assert stored(desk, "DELETE FROM pattern") == []
     assert len(desk.json("rules", "sync", "--dry-run")["changed"]) == 2
     assert stored(desk) == []
-    assert "2 decisions taken over" in desk.run("rules", "sync")
+    assert "2 taken over from them" in desk.run("rules", "sync")
     assert stored(desk) == before
     assert catalog_files(desk) == files
     assert desk.json("rules", "sync")["changed"] == []

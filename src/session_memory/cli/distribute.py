@@ -180,7 +180,6 @@ def _request(app: App) -> DistributeRequest:
 
 def _tell_provisional(app: App) -> None:
     """How many rules the gate keeps from agents, and what each of them lacks."""
-    from session_memory.cli.rule_text import gate_text
     from session_memory.curate.catalog import read_catalog
     from session_memory.curate.review import grounds
 
@@ -189,7 +188,7 @@ def _tell_provisional(app: App) -> None:
     if app.json or not names:
         return
     for name in names:
-        missing = gate_text(grounds(catalog, name, app.config.curate).gate)
+        missing = grounds(catalog, name, app.config.curate).gate.missing("distribute")
         why = missing or f"look again: `session-memory rules show {name}`"
         click.echo(f"not written: {name} is provisional: {why}")
     rules = "1 rule is" if len(names) == 1 else f"{len(names)} rules are"

@@ -30,7 +30,7 @@ from session_memory.cli.rules_next import (
     require_rules,
     tell_files_left,
 )
-from session_memory.core.loop.catalog import Catalog, Proposal, Status, match_id
+from session_memory.core.loop.catalog import Catalog, Pattern, Proposal, Status, match_id
 from session_memory.curate.decisions import (
     decide,
     default_reviewer,
@@ -268,8 +268,9 @@ def edit(
         if not sys.stdin.isatty():
             raise UsageError("no new text", hint="give --text, or --file - to read it from stdin")
         catalog = read_for_review(curate_context(app))
-        text = edit_text(find(catalog, full_id(catalog, rule)).text)
-        if text is None:
+        before = find(catalog, full_id(catalog, rule)).text
+        text = edit_text(before)
+        if text is None or text.strip() == before.strip():
             app.note("nothing was changed")
             return
     who = by or default_reviewer(app.environ)
@@ -292,6 +293,9 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
     """
     who = by or default_reviewer(app.environ)
     decisions = undo_last(curate_context(app), who, dry_run=dry_run)
+    if not app.json:
+        for decision in decisions:
+            click.echo(f"{'would undo' if dry_run else 'undone'}: {_undone(decision.pattern)}")
     show_decisions(app, decisions, dry_run)
     if not app.json:
         for decision in decisions:
@@ -373,11 +377,16 @@ def sync(app: App, dry_run: bool) -> None:
             }
         )
         return
-    click.echo(f"{report.patterns} rules in files, {len(report.changed)} decisions taken over")
+    click.echo(f"{report.patterns} rules in files, {len(report.changed)} taken over from them")
     for name, reason in report.held_back.items():
         click.echo(f"{name} is approved in its file only; the gate keeps it provisional: {reason}")
     for name in report.edited_by_hand:
         click.echo(f"{name} was edited by hand: `session-memory rules approve {name}` takes it in")
+
+
+def _undone(pattern: Pattern) -> str:
+    """The decision that the last version of a rule takes back."""
+    return next(v.action for v in pattern.versions if v.revision == pattern.current.undoes)
 
 
 def _read_proposals(file: Any) -> list[Proposal]:

@@ -11,7 +11,7 @@ import msgspec
 from session_memory.cli.app import App
 from session_memory.cli.output import columns, emit_json, hanging, human_time, one_line, safe
 from session_memory.clock import iso
-from session_memory.core.loop.catalog import GateResult, Shortfall, Snapshot
+from session_memory.core.loop.catalog import Snapshot
 from session_memory.core.text.masks import excerpt
 from session_memory.curate.decisions import gate_facts
 from session_memory.curate.review import Decision
@@ -29,7 +29,7 @@ def short_text(number: int, row: dict[str, Any], *, quotes: bool = False) -> str
     head = f"{one_line(row['text'])}  [{row['id']}]{status}"
     return _laid_out(
         hanging(f"{number:>3}. ", head, columns()),
-        f"{_seen(counts)}, last {(iso(counts.last_seen) or '-')[:10]}",
+        f"{_seen(row)}, last {(iso(counts.last_seen) or '-')[:10]}",
         *_grounds(row),
         *_verdict(row),
         *_remarks(row),
@@ -44,7 +44,7 @@ def pattern_text(row: dict[str, Any], now: int, *, every_quote: bool = True) -> 
     more = len(row["evidence"]) - len(evidence)
     return _laid_out(
         [f"{row['id']}  {row['status']}", indented(row["text"])],
-        f"{_seen(counts)}, last {human_time(counts.last_seen, now)}",
+        f"{_seen(row)}, last {human_time(counts.last_seen, now)}",
         *_grounds(row),
         *_verdict(row),
         *_remarks(row),
@@ -67,12 +67,13 @@ def _grounds(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _verdict(row: dict[str, Any]) -> Iterator[str]:
-    """What a yes would do, unless it was said already."""
+    """What a yes would do where it does not simply approve the rule."""
     facts = row["gate"]
+    few = " (a session counts only a few times)" if row["seen"] > row["snapshot"].frequency else ""
     if row["status"] == "provisional" and not facts["distributes"]:
-        yield f"not given to agents yet: {_shortfalls(facts['shortfalls'], 'distribute')}"
-    elif row["status"] != "approved":
-        yield gate_sentence(facts)
+        yield f"not given to agents yet: {facts['missing']}{few}"
+    elif row["status"] != "approved" and not facts["distributes"]:
+        yield f"{facts['says']}{few}"
 
 
 def _remarks(row: dict[str, Any]) -> Iterator[str]:
@@ -91,16 +92,17 @@ def _quote(item: Any) -> str:
     return f"- {day}  {one_line(item.flavor)}:{session}  {quote}"
 
 
-def _seen(counts: Snapshot) -> str:
-    """How often, where and at what cost."""
+def _seen(row: dict[str, Any]) -> str:
+    """How often, where and at what cost, as `rules detect` counts it."""
+    counts: Snapshot = row["snapshot"]
     if counts.written_by:
         return f"written by {one_line(counts.written_by)} for {', '.join(counts.repos)}"
-    times = f"{counts.frequency:,} time{'s' * (counts.frequency != 1)}"
+    times = f"{row['seen']:,} time{'s' * (row['seen'] != 1)}"
     sessions = f"{counts.sessions:,} session{'s' * (counts.sessions != 1)}"
     places = list(map(one_line, counts.repos))
     where = " and ".join(places) if 0 < len(places) < 3 else f"{len(places):,} projects"
     flavors = one_line(", ".join(counts.flavors)) or "-"
-    return f"{times} in {sessions} of {where} ({flavors}), cost ${counts.cost_impact:,.2f}"
+    return f"{times} in {sessions} of {where} ({flavors}), cost ${row['cost']:,.2f}"
 
 
 def indented(text: str) -> str:
@@ -140,39 +142,10 @@ def _decision_row(decision: Decision) -> dict[str, object]:
 
 
 def decision_sentence(decision: Decision, dry_run: bool) -> str:
-    """What became of a rule, and why it is not given to agents if it is not."""
+    """What became of a rule."""
     before, current = decision.before, decision.pattern.current
     change = f"{before} -> {current.status}" if before != current.status else before
     would = "would be " if dry_run else ""
     text = f"{decision.pattern.id}: {would}{change}, version {current.number}"
-    if decision.is_foreign:
-        return f"{text}; it quotes the output of a tool: edit it into words of your own"
-    thin = current.status == "provisional" and not decision.gate.distributes
-    return f"{text}; {'; '.join(map(str, decision.gate.shortfalls))}" if thin else text
-
-
-_FIELDS = {"frequency": "occurrences", "sessions": "sessions", "cost_impact": "dollars of cost"}
-
-
-def gate_sentence(facts: dict[str, Any]) -> str:
-    """What a yes would do with the evidence there is."""
-    if facts["distributes"]:
-        return "a yes approves it"
-    tier = "distribute" if facts["promotes"] else "promote"
-    missing = _shortfalls(facts["shortfalls"], tier)
-    if facts["promotes"]:
-        return f"a yes keeps it; agents are not given it yet: {missing}"
-    return f"too little evidence for a yes: {missing}"
-
-
-def gate_text(result: GateResult) -> str:
-    """What is missing before agents are given a rule, in plain words."""
-    return _shortfalls(result.shortfalls, "distribute")
-
-
-def _shortfalls(shortfalls: Sequence[Shortfall], tier: str) -> str:
-    return "; ".join(
-        f"{short.value:g} of {short.floor:g} {_FIELDS[short.field]}"
-        for short in shortfalls
-        if short.tier == tier
-    )
+    quotes = "; it quotes the output of a tool: edit it into words of your own"
+    return text + quotes * decision.is_foreign

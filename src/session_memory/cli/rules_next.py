@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import click
 
 from session_memory.cli.app import App
-from session_memory.cli.output import one_line
-from session_memory.cli.rule_text import gate_text, show_decisions
+from session_memory.cli.output import fit, one_line
+from session_memory.cli.rule_text import show_decisions
 from session_memory.cli.store import reading
 from session_memory.core.loop.catalog import Catalog, Pattern
 from session_memory.curate.decisions import CurateContext
 from session_memory.curate.review import Decision
+from session_memory.distribute.plan import DistributeRequest
 from session_memory.distribute.plan_builder import Change
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.store import store_exists
@@ -49,8 +50,21 @@ def changes_of(app: App, pattern: Pattern) -> tuple[tuple[Change, ...], tuple[st
         request, _ = gather(store, app.paths.data, app.config, pattern)
     plan = make_plan(request, read_ledger(app.paths.data), FileReader(), writing_problem)
     left = [f"{left.where}: {left.why}" for left in plan.left_out if left.pattern == pattern.id]
-    left += [f"{refusal.where}: {refusal.why}" for refusal in plan.refused]
+    meant = [repo.root for repo in request.repos if repo.key in _reach(request, pattern.id)]
+    left += [
+        f"{refusal.where}: {refusal.why}"
+        for refusal in plan.refused
+        if any(refusal.where.startswith(root) for root in meant)
+    ]
     return tuple(c for c in plan.changes if pattern.id in c.patterns), tuple(left)
+
+
+def _reach(request: DistributeRequest, pattern: str) -> frozenset[str]:
+    """The projects that a rule is meant for."""
+    from session_memory.distribute.targets import reach
+
+    lesson = next((lesson for lesson in request.lessons if lesson.id == pattern), None)
+    return reach(lesson, request.repos, request.default_domain) if lesson else frozenset()
 
 
 def finish(app: App, decisions: Sequence[Decision], *, dry_run: bool, distribute: bool) -> int:
@@ -78,7 +92,8 @@ def offer_to_distribute(app: App, *, asked: bool) -> int:
         if app.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             app.note("next: `session-memory rules distribute` writes it, --dry-run shows the diff")
             return EXIT_OK
-        if not click.confirm("Write it now? (`rules withdraw --all` removes all again)", err=True):
+        question = "Write what is approved into these files now? (`rules withdraw --all` undoes it)"
+        if not click.confirm(question, err=True):
             app.note("later: `session-memory rules distribute`")
             return EXIT_OK
     return distribute_all(app)
@@ -128,9 +143,14 @@ def explain_gate(decision: Decision) -> None:
     """Where a yes is not enough to give a rule to agents: what is missing, and what to do."""
     if decision.pattern.current.status != "provisional" or decision.is_foreign:
         return
-    click.echo(f"  not given to agents yet: {gate_text(decision.gate)}")
-    click.echo("  it comes up again when more sessions show it; to give it now all the same, say")
-    click.echo("  it in your own words: session-memory rules add TEXT (session-memory help gate)")
+    missing = decision.gate.missing("distribute")
+    click.echo(
+        fit(
+            f"  not given to agents yet: {missing}\n"
+            "  it comes up again when more sessions show it; to give it now all the same, say it in"
+            " your own words: session-memory rules add TEXT (session-memory help gate)"
+        )
+    )
 
 
 def _tell_files(app: App, pattern: Pattern) -> None:
@@ -139,6 +159,6 @@ def _tell_files(app: App, pattern: Pattern) -> None:
         verb = "create" if change.before is None else "change"
         click.echo(f"  would {verb} {one_line(change.place.full_path)}")
     for why in left:
-        click.echo(f"  not in {one_line(why)}")
+        click.echo(f"  does not reach {one_line(why)}")
     if not changes and not left and store_exists(app.paths.data):
         click.echo("  every file that should have it has it")

@@ -9,9 +9,10 @@ import click
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.editor import edit_text
+from session_memory.cli.output import one_line
 from session_memory.cli.recall_options import project_key
 from session_memory.cli.rule_names import remember_order
-from session_memory.cli.rule_text import decision_sentence, gate_text, pattern_text
+from session_memory.cli.rule_text import decision_sentence, pattern_text
 from session_memory.cli.rules_next import (
     changes_of,
     curate_context,
@@ -40,7 +41,6 @@ from session_memory.curate.review import DecisionRequest, OwnRule
 from session_memory.errors import EXIT_OK, Refused
 
 _QUESTION = "approve it? [y]es, [n]o, [e]dit, [s]kip, [?], [q]uit"
-_QUESTION_TOO_THIN = "it cannot be approved yet: [n]o (reject it), [e]dit, [s]kip, [?], [q]uit"
 _KEYS = """\
 y  yes: approve it, if its evidence is enough
 n  no: reject it; you are asked why, and more evidence does not bring it back
@@ -66,15 +66,15 @@ def review(app: App) -> int:
     catalog = read_for_review(context)
     require_rules(app, catalog)
     rows = list_for_review(catalog, app.config.curate)
-    names = [row["id"] for row in rows]
-    remember_order(app, names)
+    remember_order(app, [row["id"] for row in rows])
+    names = [row["id"] for row in rows if not lacks_evidence(row)]
+    thin = len(rows) - len(names)
     if not names:
-        click.echo(nothing_awaits(catalog, 0))
+        click.echo(nothing_awaits(catalog, thin))
         return EXIT_OK
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         hint = "`session-memory rules` lists them; then `rules approve ID`, `rules reject ID`"
-        count = sum(not lacks_evidence(row) for row in rows)
-        raise Refused(f"{count} rules await a decision, and there is no terminal", hint=hint)
+        raise Refused(f"{len(names)} rules await a decision, and there is no terminal", hint=hint)
     writes = False
     for number, name in enumerate(names, 1):
         click.echo(f"Rule {number} of {len(names)}")
@@ -83,6 +83,9 @@ def review(app: App) -> int:
         if answer == "q":
             break
         click.echo()
+    else:
+        if thin:
+            app.note(f"{thin} more have too little evidence for a yes; `rules` lists them too")
     return offer_to_distribute(app, asked=False) if writes else EXIT_OK
 
 
@@ -91,12 +94,13 @@ def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, Patter
     who = default_reviewer(app.environ)
     while True:
         _show(app, context, name)
-        answer, why = _answer(may_approve=not lacks_evidence(_row(context, name)))
+        answer, why = _answer()
         if answer in ("s", "q"):
             return answer, None
         if answer == "e":
-            text = edit_text(str(_row(context, name)["text"]))
-            if text is not None:
+            before = str(_row(context, name)["text"])
+            text = edit_text(before)
+            if text is not None and text.strip() != before.strip():
                 request = DecisionRequest("edit", name, who, app.clock(), text=text)
                 click.echo(decision_sentence(decide(context, [request])[0], False))
             continue
@@ -112,16 +116,14 @@ def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, Patter
         return answer, done.pattern if done.pattern.current.distribution_ready else None
 
 
-def _answer(*, may_approve: bool) -> tuple[str, str]:
+def _answer() -> tuple[str, str]:
     """The key that was typed, and the reason for a no."""
-    question, keys = (_QUESTION, "ynes?q") if may_approve else (_QUESTION_TOO_THIN, "nes?q")
     while True:
         answer: str = click.prompt(
-            question, type=click.Choice(list(keys)), show_choices=False, err=True
+            _QUESTION, type=click.Choice(list("ynes?q")), show_choices=False, err=True
         )
         if answer == "?":
-            shown = [line for line in _KEYS.splitlines() if line[0] in keys]
-            click.echo("\n".join(shown))
+            click.echo(_KEYS)
         elif answer != "n":
             return answer, ""
         elif why := _reason_for_no():
@@ -147,13 +149,10 @@ def _show(app: App, context: CurateContext, name: str) -> None:
 
     row = _row(context, name)
     click.echo(pattern_text(row, app.clock(), every_quote=app.verbosity > 0))
-    if not row["gate"]["promotes"]:
-        click.echo("A yes is refused (session-memory help gate).")
-        return
     request = DecisionRequest("approve", name, default_reviewer(app.environ), app.clock())
     (would,) = decide(context, [request], dry_run=True)
     if not would.pattern.current.distribution_ready:
-        if not gate_text(would.gate):
+        if would.gate.distributes:
             click.echo(
                 "A yes keeps it; it quotes the output of a tool: edit it before agents get it."
             )
@@ -162,7 +161,7 @@ def _show(app: App, context: CurateContext, name: str) -> None:
     head = "A yes would make this change:" if changes else "A yes would change no file now:"
     click.echo("\n".join((head, *diffs_for_people(changes))))
     for why in left:
-        click.echo(f"not in {why}")
+        click.echo(f"does not reach {one_line(why)}")
 
 
 @click.command(name="add")

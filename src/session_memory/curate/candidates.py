@@ -70,4 +70,6 @@ def _proposal(candidate: Candidate, evidence: tuple[Evidence, ...], rank: int) -
         evidence=evidence,
         sure=candidate.sure if candidate.rule and not candidate.left_out else "",
         rank=rank,
+        seen=candidate.frequency,
+        cost=candidate.usd or 0.0,
     )

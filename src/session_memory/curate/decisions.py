@@ -100,10 +100,7 @@ def read_for_review(context: CurateContext) -> Catalog:
 def list_for_review(
     catalog: Catalog, policy: Curate, status: Status | None = None, *, decided: bool = False
 ) -> list[dict[str, Any]]:
-    """Patterns that await a decision; all of one status, or with `decided` simply all.
-
-    Candidates that cannot be approved yet come last.
-    """
+    """Patterns that await a decision; all of one status, or with `decided` simply all."""
     names = [
         name
         for name in ranked(catalog)
@@ -111,7 +108,7 @@ def list_for_review(
         or (status is None and (decided or awaits_decision(catalog, name, policy)))
     ]
     index = index_catalog(catalog)
-    return sorted((describe(catalog, name, policy, index) for name in names), key=lacks_evidence)
+    return [describe(catalog, name, policy, index) for name in names]
 
 
 def lacks_evidence(row: dict[str, Any]) -> bool:
@@ -135,6 +132,7 @@ def describe(
     """Everything a person needs in order to decide on a pattern."""
     entry, ground = find(catalog, name), grounds(catalog, name, policy)
     current = entry.current if isinstance(entry, Pattern) else None
+    proposal = catalog.proposals.get(name) or Proposal(name, entry.kind, "", "", "")
     return {
         "id": name,
         "status": catalog.status(name),
@@ -145,7 +143,9 @@ def describe(
         "type": entry.type,
         "locus": entry.locus,
         "text": entry.text,
-        "sure": proposal.sure if (proposal := catalog.proposals.get(name)) else "",
+        "sure": proposal.sure,
+        "seen": proposal.seen or ground.snapshot.frequency,
+        "cost": proposal.cost if proposal.seen else ground.snapshot.cost_impact,
         "edited_by_hand": isinstance(entry, Pattern) and entry.is_edited,
         "snapshot": ground.snapshot,
         "evidence": ground.evidence,
@@ -159,16 +159,16 @@ def gate_facts(result: GateResult) -> dict[str, object]:
     """What the gate makes of the evidence, as data and as a sentence."""
     if result.distributes:
         sentence = "a yes approves it"
+    elif result.promotes:
+        missing = result.missing("distribute")
+        sentence = f"a yes keeps it; agents are not given it yet: {missing}"
     else:
-        tier = "distribute" if result.promotes else "promote"
-        short = "; ".join(str(short) for short in result.shortfalls if short.tier == tier)
-        sentence = (
-            f"a yes makes it provisional: {short}" if result.promotes else f"too thin: {short}"
-        )
+        sentence = f"too little evidence for a yes: {result.missing('promote')}"
     return {
         "promotes": result.promotes,
         "distributes": result.distributes,
         "shortfalls": result.shortfalls,
+        "missing": result.missing("distribute"),
         "says": sentence,
     }
 

@@ -186,7 +186,7 @@ def _text_after(entry: Proposal | Pattern, request: DecisionRequest, clean: Clea
     else:
         return entry.current.text
     if not text or len(text) > TEXT_LIMIT:
-        raise Refused(f"the text of {entry.id} must have 1 to {TEXT_LIMIT} characters")
+        raise UsageError(f"the text of {entry.id} must have 1 to {TEXT_LIMIT} characters")
     return text
 
 

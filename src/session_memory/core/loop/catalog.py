@@ -62,6 +62,10 @@ class Proposal(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the text rests on, in words."""
     rank: int = 0
     """Its place in the last detection, from 1; 0 for one that detection did not rank."""
+    seen: int = 0
+    """How often it was seen in all; of `evidence`, the gate counts only a few of each session."""
+    cost: float = 0.0
+    """US dollars that all of this cost."""
 
     def __post_init__(self) -> None:
         check_id(self.id)
@@ -93,6 +97,12 @@ class Shortfall(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.field} {self.value:g} is below {self.tier}_min_{self.field} = {self.floor:g}"
 
+    @property
+    def words(self) -> str:
+        """The same for a reader who does not know the settings."""
+        names = {"frequency": "occurrences", "cost_impact": "dollars of cost"}
+        return f"{self.value:g} of {self.floor:g} {names.get(self.field, self.field)}"
+
 
 class GateResult(msgspec.Struct, frozen=True):
     """What the evidence is enough for, and where it falls short."""
@@ -108,6 +118,10 @@ class GateResult(msgspec.Struct, frozen=True):
     def distributes(self) -> bool:
         """Whether agents may be given it once a person has."""
         return not self.shortfalls
+
+    def missing(self, tier: Literal["promote", "distribute"]) -> str:
+        """What the evidence lacks, in plain words."""
+        return "; ".join(short.words for short in self.shortfalls if short.tier == tier)
 
 
 class PatternVersion(msgspec.Struct, frozen=True, omit_defaults=True):
