@@ -89,16 +89,15 @@ def read_overview(
 def _undecided(fresh: list[Proposal], paths: Paths, policy: Curate, now: int) -> int:
     """Rules that await a yes or no: those kept for review, and those that `rules` would add."""
     from session_memory.curate.catalog import read_catalog
-    from session_memory.curate.review import grounds
+    from session_memory.curate.review import awaits_decision, grounds
 
     catalog = read_catalog(paths.data).asleep(now)
     proposals = {**catalog.proposals, **{proposal.id: proposal for proposal in fresh}}
     catalog = msgspec.structs.replace(catalog, proposals=proposals)
     return sum(
-        name not in catalog.snoozed
-        and catalog.status(name) == "candidate"
-        and grounds(catalog, name, policy).gate.promotes
-        for name in proposals
+        catalog.status(name) != "candidate" or grounds(catalog, name, policy).gate.promotes
+        for name in {*catalog.patterns, *proposals}
+        if name not in catalog.snoozed and awaits_decision(catalog, name, policy)
     )
 
 

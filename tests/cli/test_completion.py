@@ -64,7 +64,7 @@ def tab(space: Workspace, *words: str) -> tuple[list[str], str]:
         (("project", "pack", "--session", ""), {"1", "6"}),
         (("sessions", "--project", "s"), {"shop"}),
         (("project", "merge", ""), {"shop"}),
-        (("sessions", "--flavor", "co"), {"codex", "copilot"}),
+        (("sessions", "--agent", "co"), {"codex", "copilot"}),
         (("rules", "approve", "e2"), {RULE}),
         (("rules", "explain", "e2"), {RULE}),
         (("config", "set", "retention.raw_max"), {"retention.raw_max_age_days"}),

@@ -159,11 +159,11 @@ def test_secrets_are_found_where_only_a_digest_is_left(space: Workspace) -> None
     assert {one.state for one in space.sessions().values()} == {"raw_evicted"}
     scanned = run(space, "--set", RULE, "store", "secrets", "scan")
     assert scanned.returncode == 3
-    assert "0 events in 0 sessions would be redacted" in scanned.stdout
+    assert "0 events" not in scanned.stdout
     assert "digests, facts or observations of 1 sessions would be redacted" in scanned.stdout
     done = run(space, "--set", RULE, "store", "secrets", "rescan")
     assert done.returncode == 0
-    assert "digests, facts or observations of 1 sessions redacted" in done.stdout
+    assert done.stdout.startswith("digests, facts or observations of 1 sessions redacted")
     clean = run(space, "--set", RULE, "store", "secrets", "scan")
     assert clean.returncode == 0
     assert clean.stdout.endswith(

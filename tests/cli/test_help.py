@@ -108,3 +108,15 @@ def test_a_word_of_ours_is_explained_where_it_is_used(
 ) -> None:
     told = " ".join(Workspace(tmp_path).run(*words.split(), "--help").stdout.split())
     assert sentence in told
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("path", COMMANDS)
+def test_help_fits_its_terminal(path: str, width: int) -> None:
+    command = COMMANDS[path].command
+    context = command.context_class(
+        command, info_name=path.split()[-1], terminal_width=width, max_content_width=width
+    )
+    # One word cannot be folded: the choices of an option, or the key of a setting.
+    lines = [line for line in context.get_help().splitlines() if len(line.split()) > 1]
+    assert [line for line in lines if len(line) > width] == []

@@ -143,8 +143,8 @@ def test_a_sync_says_what_it_did(space: Workspace, tmp_path: Path) -> None:
     "arguments",
     [
         ("search", "tiles", "--agent", "cluade"),
-        ("sessions", "--flavor", "cluade"),
-        ("tail", "--once", "--flavor", "cluade"),
+        ("sessions", "--agent", "cluade"),
+        ("tail", "--once", "--agent", "cluade"),
         ("search", "tiles", "--kind", "nothing"),
         ("search", "tiles", "--tool", "Nothing"),
         ("search", "tiles", "--session", "nothing"),

@@ -111,3 +111,50 @@ def test_an_edited_file_with_an_unknown_key_is_named_itself(space: Workspace) ->
     done = subprocess.run(line, env=environ, capture_output=True, text=True, check=False)
     assert f"{file}: unknown key `nosuch.key`" in done.stderr
     assert ".check" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("help", "rule"), "did you mean `help rules`?"),
+        (("config", "set", "retention.soft_cap", "5"), "did you mean retention."),
+        (("project", "memory", "statsu"), "did you mean `status`?"),
+        (("project", "memory", "nothing-like-it"), "no such command `nothing-like-it`\n"),
+        (("forget",), "say what: --session 42"),
+    ],
+)
+def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
+    words: tuple[str, ...], told: str, space: Workspace
+) -> None:
+    done = run(space, *words)
+    assert done.returncode != 0 and told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("jobs",), "no background jobs\n"),
+        (("usage", "--until", "2020-01-01"), "no tokens were used in that time\n"),
+        (("store", "retention", "plan"), "nothing to evict: "),
+        (("pause", "--minutes", "5"), "paused; capture begins again in 5 min\n"),
+        (("project", "completion-check", "--project", "shop", "--dry-run"), "not done: "),
+        (("project", "changes", "--project", "shop"), "since 2026-03-02 "),
+    ],
+)
+def test_an_empty_or_short_answer_is_a_sentence(
+    words: tuple[str, ...], told: str, space: Workspace
+) -> None:
+    done = run(space, *words)
+    assert done.returncode == 0 and done.stdout.startswith(told)
+    assert "_" not in done.stdout.splitlines()[0]  # no name of a field
+
+
+def test_groups_list_their_verbs_with_whole_sentences(space: Workspace) -> None:
+    told = run(space, "project", "memory", "--help").stdout
+    assert "..." not in told.partition("Commands:")[2] and "line by line." in told
+
+
+@pytest.mark.parametrize("words", [("project", "memory", "status"), ("show", "1", "--digest")])
+def test_long_lines_are_folded_at_a_terminal(words: tuple[str, ...], space: Workspace) -> None:
+    screen = seen(space, *words).screen
+    assert max(map(len, screen.splitlines())) <= 80

@@ -21,6 +21,8 @@ def test_tail_once_shows_what_was_captured(tmp_path: Path) -> None:
     assert any("USER" in line and "the parser" in line for line in lines)
     assert any("-> " in line and "pytest -q" in line for line in lines)
     assert any("failed:" in line for line in lines)
+    again = space.run("--config", str(space.write_config()), "tail", "--once")
+    assert (again.returncode, again.stdout) == (0, "")
     number = space.session(log.session_id).id
     assert all(line.split()[1:3] == ["claude", str(number)] for line in lines)
 
@@ -30,5 +32,5 @@ def test_tail_of_another_flavour_shows_nothing(tmp_path: Path) -> None:
     log = ClaudeLog(1)
     log.prompt("hello")
     space.write(log)
-    done = space.run("--config", str(space.write_config()), "tail", "--once", "--flavor", "codex")
+    done = space.run("--config", str(space.write_config()), "tail", "--once", "--agent", "codex")
     assert (done.returncode, done.stdout) == (0, "")

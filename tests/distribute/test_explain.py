@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.distribute.scenes import Desk, repository
@@ -47,3 +48,17 @@ def test_observations_and_sessions_are_explained_too(desk: Desk, tmp_path: Path)
     assert note["hash"] in {one["id"] for one in told["observations"]}
     desk.run("rules", "explain", "sm-nobody", code=1)
     assert "nothing is known" in desk.err
+
+
+def test_a_session_that_only_the_catalog_names_is_not_called_evicted(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.corrected(repository(tmp_path, "shop"))
+    session = desk.json("sessions")["sessions"][0]["session"]
+    file = tmp_path / "proposals.json"
+    evidence = [{"session": session, "flavor": "claude", "quote": "so"}]
+    proposal = {"kind": "problem", "type": "t", "locus": "l", "text": "x", "evidence": evidence}
+    file.write_text(json.dumps([{"id": "by-hand", **proposal}]))
+    desk.run("rules", "propose", str(file))
+    (witness,) = desk.json("rules", "explain", "by-hand")["evidence"]
+    assert witness["session"] == session and witness["raw"]

@@ -39,7 +39,7 @@ def test_every_project_has_its_memory_and_the_newest_is_shown(machine: Machine) 
     done = machine.run("init", "--yes")
     assert done.code == 0, done.err
     shown = done.out.partition("memory     ")[2].splitlines()
-    assert shown[0] == "sessions read 6, directories ready 2"
+    assert shown[0] == "made from 6 sessions; new sessions in 2 directories use it"
     assert shown[1] == f"for example, a new session in {site} will be told:"
     assert shown[2] == "- Verify with `npm test` (it passed in 3 sessions)"
     assert memory_of(machine, shop).exists() and memory_of(machine, site).exists()
@@ -90,6 +90,6 @@ def test_with_a_model_reading_is_left_to_the_worker_and_rules_speak_until_then(
     root = project(machine, "shop", "make check", first_seed=1)
     done = machine.run("--set", "model.provider=claude_cli", "init", "--yes")
     assert done.code == 0, done.err
-    assert "sessions read 0, directories ready 1" in done.out
+    assert "made from 0 sessions; new sessions in 1 directory use it" in done.out
     assert "- Verify with `make check`" in done.out
     assert not memory_of(machine, root).exists()

@@ -38,7 +38,7 @@ def test_the_text_says_verdict_groups_cost_and_caveats() -> None:
 
 def test_too_little_data_says_how_much_is_missing() -> None:
     few = report([effect(100, 3, 200, 10)], {})
-    assert "insufficient_data" in few and "a verdict probably takes 630 more sessions" in few
+    assert "too little data" in few and "a verdict probably takes 630 more sessions" in few
     assert "try a trial" in report([effect(10, 3, 19, 19)], {})
     worse = report([effect(8, 28)], {})
     assert "regressed" in worse and "`session-memory rules retire p1`" in worse
@@ -100,6 +100,7 @@ def test_every_stage_of_the_loop_is_told_with_its_next_command() -> None:
         tuple(Given(name, 1, "shop", SINCE) for name in ("p1", "wait", "filed", "bad")),
         (Trial("tried", 1, SINCE), Trial("p1", 1, 1, 2)),
         (good, replace(bad, pattern_id="bad"), replace(few, pattern_id="wait")),
+        thin=frozenset({"thin"}),
     )
     found = {one.pattern_id: one for one in stages(facts)}
     assert {name: one.stage for name, one in found.items()} == {
@@ -115,6 +116,7 @@ def test_every_stage_of_the_loop_is_told_with_its_next_command() -> None:
     }
     assert found["new"].next == "session-memory rules approve new"
     assert found["ready"].next == "session-memory rules distribute"
+    assert found["thin"].next == "wait until more sessions show it"
     assert found["bad"].next == "session-memory rules retire bad"
     assert (
         found["wait"].next

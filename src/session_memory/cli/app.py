@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -14,6 +15,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from session_memory import __version__
+from session_memory.cli.help_format import HelpContext
 from session_memory.cli.output import fit, message, safe, wants_color
 from session_memory.cli.parameters import take_text
 from session_memory.cli.terms import explain_terms
@@ -135,10 +137,49 @@ def confirm_or_leave(question: str, otherwise: str) -> None:
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
-class LazyGroup(click.Group):
+class VerbGroup(click.Group):
+    """A group that lists its verbs first, each with a whole sentence, and knows slips of them."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands first: they are what a reader looks for."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs in the order in which they are declared."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, _first_sentence(verb.help)) for name, verb in self.commands.items()]
+            )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest the verb that was probably meant."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            meant = self.nearest(args[0], known)
+            suggestion = f"; did you mean `{meant}`?" if meant else ""
+            raise click.UsageError(f"no such command `{args[0]}`{suggestion}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def nearest(self, word: str, known: Sequence[str]) -> str | None:
+        """The verb that is spelled most alike."""
+        import difflib
+
+        return next(iter(difflib.get_close_matches(word, known, 1, 0.5)), None)
+
+
+def _first_sentence(text: str | None) -> str:
+    paragraph = " ".join((text or "").strip().split("\n\n")[0].split())
+    return re.split(r"(?<=[.])\s", paragraph, maxsplit=1)[0]
+
+
+class LazyGroup(VerbGroup):
     """A group that names its verbs from a table and imports only the one that is called."""
 
     verbs: Mapping[str, Verb | Section] = VERBS
+    context_class = HelpContext
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every verb, in the order of the table."""
@@ -160,11 +201,6 @@ class LazyGroup(click.Group):
         _take_global_options(command)
         return command
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Commands first: they are what a reader looks for."""
-        self.format_commands(ctx, formatter)
-        click.Command.format_options(self, ctx, formatter)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs from the table, so that help imports none of them."""
         tasks = TASKS if self.verbs is VERBS else {"Commands": self.verbs}
@@ -173,27 +209,17 @@ class LazyGroup(click.Group):
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{width}}", verb.help) for name, verb in verbs.items()])
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest the verb that was probably meant."""
-        if args and args[0] not in self.verbs and not args[0].startswith("-"):
-            raise click.UsageError(f"no such command `{args[0]}`{self._did_you_mean(args[0])}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def _did_you_mean(self, word: str) -> str:
+    def nearest(self, word: str, known: Sequence[str]) -> str | None:
         """The verb of this name in another section, or the one that is spelled most alike."""
-        import difflib
-
         inner = {
             verb: f"{name} {verb}"
             for name, section in VERBS.items()
             if isinstance(section, Section)
             for verb in section.verbs
         }
-        known = {**inner, **{name: name for name in self.verbs}}
-        found = [word] if word in known else difflib.get_close_matches(word, known, 1, 0.5)
-        return f"; did you mean `{known[found[0]]}`?" if found else ""
+        paths = {**inner, **{name: name for name in known}}
+        meant = word if word in paths else super().nearest(word, list(paths))
+        return paths[meant] if meant else None
 
 
 def _refuse_early_json(context: click.Context) -> None:
@@ -231,13 +257,14 @@ def _section(name: str, section: Section) -> LazyGroup:
 
 
 def _take_global_options(command: click.Command) -> None:
-    """Accept -q, -v and --color behind the verb too, where it has no such option of its own.
+    """Accept -q, -v and --color behind the verb too, and show help that fits narrow terminals.
 
     A verb that has no --json says so, instead of calling it an unknown option.
     """
     taken = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     offered = [*_global_options(), _json_option(command)]
     command.params = [*command.params, *(o for o in offered if not taken & set(o.opts))]
+    command.context_class = HelpContext
     if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
         for inner in command.commands.values():
             _take_global_options(inner)

@@ -6,7 +6,13 @@ import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, fit, safe
-from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
+from session_memory.cli.recall_options import (
+    echo_items,
+    open_recall,
+    project_option,
+    reason_text,
+    scope_request,
+)
 from session_memory.cli.session_argument import session_option
 from session_memory.recall.pack_facts import read_facts
 from session_memory.recall.project_brief import project_brief
@@ -40,7 +46,7 @@ def command(app: App, project: str | None, session: str | None) -> None:
         f"{counts.sessions} sessions, {counts.turns} turns, {counts.observations} observations,"
         f" {counts.active_decisions} decisions"
     )
-    click.echo(fit(f"done: {'yes' if check.done else 'no'} ({check.primary_reason})"))
+    click.echo("done" if check.done else f"not done: {reason_text(check.primary_reason)}")
     state = answer.operational_state
     for line in (*facts.verify, *facts.resume):
         click.echo(fit(safe(line)))

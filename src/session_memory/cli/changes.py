@@ -8,7 +8,7 @@ from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json
 from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
-from session_memory.recall.recent_changes import recent_changes
+from session_memory.recall.recent_changes import ChangesAnswer, recent_changes
 
 
 @click.command(name="changes")
@@ -30,7 +30,7 @@ def command(app: App, project: str | None, session: str | None) -> None:
     if app.json:
         emit_json(answer)
         return
-    click.echo(f"since {answer.since or 'the beginning'} ({answer.baseline_source})")
+    click.echo(f"since {_began(answer)}")
     if not answer.has_changes:
         click.echo("nothing changed")
     echo_items("new pending", answer.new_pending_items)
@@ -42,3 +42,12 @@ def command(app: App, project: str | None, session: str | None) -> None:
     echo_items("new rules", answer.new_constraints)
     echo_items("dropped rules", answer.cleared_constraints)
     echo_items("new decisions", answer.new_decisions)
+
+
+def _began(answer: ChangesAnswer) -> str:
+    """From when on changes count."""
+    if answer.since is None:
+        return "the beginning"
+    day = answer.since[:16].replace("T", " ")
+    began = answer.baseline_source == "project_start"
+    return f"{day}, when the project began" if began else f"the pack of {day}"

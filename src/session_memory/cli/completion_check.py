@@ -6,7 +6,13 @@ import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json
-from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
+from session_memory.cli.recall_options import (
+    echo_items,
+    open_recall,
+    project_option,
+    reason_text,
+    scope_request,
+)
 from session_memory.cli.session_argument import session_option
 from session_memory.recall.completion_check import completion_check
 
@@ -31,7 +37,9 @@ def command(app: App, project: str | None, session: str | None, dry_run: bool) -
     if app.json:
         emit_json(answer)
         return
-    click.echo(f"{'done' if answer.done else 'not done'}: {', '.join(answer.reasons) or 'ready'}")
+    click.echo(
+        "done" if answer.done else f"not done: {', '.join(map(reason_text, answer.reasons))}"
+    )
     if answer.closure_mismatch:
         click.echo("completion was claimed, but the work is not done")
     echo_items("pending", answer.pending_items, answer.pending_count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 import click
@@ -34,7 +35,9 @@ def command(app: App, key: str, value: str | None, unset: bool) -> None:
         raise UsageError("give a value, or --unset")
     kind = kind_of(key)
     if kind is None:
-        hint = "`session-memory config show --all` lists them"
+        near = difflib.get_close_matches(key, flat(app.config), 1, 0.4)
+        meant = f"did you mean {near[0]}? " if near else ""
+        hint = f"{meant}`session-memory config show --all` lists them"
         raise ConfigError(f"no configuration key {key}", hint=hint)
     target = file_to_change(app)
     text = target.read_text(encoding="utf-8") if target.exists() else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from session_memory.cli.app import App
-from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.output import columns, emit_json, hanging, one_line
 from session_memory.cli.session_argument import named, names
 from session_memory.cli.store import reading
 from session_memory.core.digest import DIGEST_VERSION
@@ -16,6 +16,7 @@ from session_memory.errors import NotFound
 from session_memory.store.values import OldDigests
 
 SHOWN = 15
+LABEL = 11
 
 
 def show_digest(app: App, session: str) -> None:
@@ -31,7 +32,8 @@ def show_digest(app: App, session: str) -> None:
         old = digest.version < DIGEST_VERSION
         emit_json({**names(stored), "digest": digest, "old_version": old})
         return
-    click.echo("\n".join([*_lines(stored, digest), *_version(digest, evicted=evicted)]))
+    for line in (*_lines(stored, digest), *_version(digest, evicted=evicted)):
+        click.echo("\n".join(hanging(line[:LABEL], line[LABEL:], columns())))
 
 
 def _lines(session: Session, digest: Digest) -> Iterator[str]:

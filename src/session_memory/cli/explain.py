@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import emit_json, human_time, one_line
+from session_memory.cli.output import emit_json, fit, human_time, one_line
 from session_memory.cli.store import reading
 from session_memory.clock import iso
 from session_memory.curate.explain import Witness, explain
@@ -36,18 +36,15 @@ def command(app: App, any_id: str) -> None:
     if app.json:
         emit_json(explanation)
         return
-    click.echo("\n".join(_lines(explanation, app.clock())))
+    click.echo(fit("\n".join(_lines(explanation, app.clock()))))
 
 
 def _lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
     """The explanation as text."""
-    head = " ".join(
-        str(explanation[key])
-        for key in ("what", "session_id", "id", "status", "state")
-        if explanation.get(key)
-    )
-    yield one_line(head)
-    for key in ("text", "type", "locus", "project", "outcome"):
+    what = "rule" if explanation["what"] == "pattern" else explanation["what"]
+    facts = [explanation.get(key) for key in ("session_id", "id", "status", "state")]
+    yield one_line(" ".join(str(fact) for fact in (what, *facts) if fact))
+    for key in ("text", "project", "outcome"):
         if explanation.get(key):
             yield f"  {key}: {one_line(str(explanation[key]))}"
     for decision in explanation.get("decisions", ()):
@@ -75,6 +72,6 @@ def _evidence_lines(evidence: list[Witness]) -> Iterator[str]:
         gone = "" if witness.raw else " (raw text evicted)"
         number = "" if witness.session_id is None else f"{witness.session_id}  "
         where = f"{number}{one_line(witness.flavor)}:{one_line(witness.session)}{event}{gone}"
-        yield f'  {where}  {iso(witness.at) or "-"}  "{one_line(witness.quote)}"'
+        yield f'  - {(iso(witness.at) or "-")[:10]}  {where}  "{one_line(witness.quote)}"'
     if len(evidence) > SHOWN:
         yield f"  and {len(evidence) - SHOWN} more; --json has them all"

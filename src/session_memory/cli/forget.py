@@ -130,7 +130,8 @@ def forget_context(app: App, store: Store) -> ForgetContext:
 
 def _check(request: ForgetRequest) -> None:
     if request == ForgetRequest(ignore_case=request.ignore_case):
-        raise Refused("no condition given: that would forget everything", hint="see --help")
+        hint = "say what: --session 42, --project KEY, --since 7d or --text TEXT"
+        raise Refused("no condition given: that would forget everything", hint=hint)
     if request.text is not None and len(request.text) < 3:
         raise Refused("--text needs at least 3 characters")
 

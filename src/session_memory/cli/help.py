@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
+
 import click
 from click.shell_completion import CompletionItem
 
 from session_memory.cli.app import App, long_output, pass_app
-from session_memory.cli.output import fit
+from session_memory.cli.output import columns, fit
 from session_memory.cli.topics import TOPICS
 from session_memory.cli.verbs import VERBS, Section, Verb
 from session_memory.errors import NotFound
@@ -41,19 +43,29 @@ def command(app: App, words: tuple[str, ...]) -> None:
       session-memory help rules approve
     """
     if not words:
-        click.echo(fit(_every_page() if app.verbosity else _contents()))
+        click.echo(_fitted(_every_page()) if app.verbosity else fit(_contents()))
         return
     topic = TOPICS.get(words[0]) if len(words) == 1 else None
     found = _command(click.get_current_context().find_root(), words)
     if topic is None and found is None:
-        known = ", ".join(TOPICS)
-        raise NotFound(f"no topic or command `{' '.join(words)}`", hint=f"topics: {known}")
+        near = difflib.get_close_matches(words[0], [*TOPICS, *VERBS], 1, 0.5)
+        meant = f"did you mean `help {near[0]}`? " if near else ""
+        hint = f"{meant}topics: {', '.join(TOPICS)}"
+        raise NotFound(f"no topic or command `{' '.join(words)}`", hint=hint)
     if topic is not None:
-        click.echo(fit(f"{topic.title}\n\n{topic.text}"))
+        click.echo(_fitted(f"{topic.title}\n\n{topic.text}"))
         if found is not None:
             click.echo(f"\nThe command: session-memory {words[0]} --help")
     elif found is not None:
         click.echo(found.get_help())
+
+
+def _fitted(text: str) -> str:
+    """Prose as wide as the terminal; what is set in columns keeps its lines."""
+    if columns() is None:
+        return text
+    parts = text.split("\n\n")
+    return fit("\n\n".join(part if "  " in part else part.replace("\n", " ") for part in parts))
 
 
 def _every_page() -> str:
@@ -81,5 +93,5 @@ def _command(context: click.Context, words: tuple[str, ...]) -> click.Context | 
         inner = group.get_command(context, word) if isinstance(group, click.Group) else None
         if inner is None:
             return None
-        context = click.Context(inner, info_name=word, parent=context)
+        context = inner.context_class(inner, info_name=word, parent=context)
     return context

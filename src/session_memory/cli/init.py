@@ -18,7 +18,7 @@ from session_memory.adapters.wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.init_summary import Seen, find_seen, not_wired_lines, show_summary
-from session_memory.cli.output import byte_progress, columns, emit_json, fit, hanging, one_line
+from session_memory.cli.output import columns, count_progress, emit_json, fit, hanging, one_line
 from session_memory.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -226,11 +226,11 @@ def _prepare(app: App) -> Prepared | None:
 
     if not app.config.memory.enabled or not store_exists(app.paths.data):
         return None
-    app.note("memory: what the newest sessions of every project left behind")
+    app.note("memory: reading the newest sessions of every project")
     features = WorkerFeatures(
         app.paths, app.config, app.environ, app.clock, f"init-{secrets.token_hex(4)}"
     )
-    with byte_progress(shown=app.shows_progress) as bar:
+    with count_progress("projects", shown=app.shows_progress) as bar:
         try:
             with reading(app) as store:
                 prepared = prepare(store, features, bar)
@@ -243,12 +243,17 @@ def _prepare(app: App) -> Prepared | None:
 
 
 def _memory_lines(prepared: Prepared) -> Iterator[str]:
-    yield f"memory     sessions read {prepared.sessions}, directories ready {prepared.directories}"
+    told = f"new sessions in {_counted(prepared.directories, 'directory', 'directories')} use it"
+    yield f"memory     made from {_counted(prepared.sessions, 'session', 'sessions')}; {told}"
     if prepared.example is None:
         yield "a new session is told nothing yet: sessions so far leave nothing proven"
         return
     yield f"for example, a new session in {one_line(prepared.example.root)} will be told:"
     yield from (fit(f"- {one_line(line)}") for line in prepared.example.lines)
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def _show(app: App, plan: Plan, request: InstallRequest, *, diff: bool) -> None:

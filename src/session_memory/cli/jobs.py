@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, VerbGroup, json_option, pass_app
 from session_memory.cli.output import emit_json, table
 from session_memory.cli.store import reading
 from session_memory.clock import iso
@@ -13,7 +13,7 @@ from session_memory.core.jobs import state_of
 from session_memory.errors import NotFound
 
 
-@click.group(name="jobs", invoke_without_command=True)
+@click.group(cls=VerbGroup, name="jobs", invoke_without_command=True)
 @json_option
 @click.pass_context
 def command(context: click.Context) -> None:
@@ -38,6 +38,9 @@ def command(context: click.Context) -> None:
         (j.id, j.kind, j.key[:40], state_of(j, now), j.retries_left, iso(j.retry_at), j.last_error)
         for j in jobs
     ]
+    if not rows:
+        click.echo("no background jobs")
+        return
     click.echo(table(rows, ("job", "kind", "about", "state", "tries left", "not before", "error")))
 
 

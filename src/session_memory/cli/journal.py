@@ -8,7 +8,7 @@ import re
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.app import App, VerbGroup, json_option, long_output, pass_app
 from session_memory.cli.journal_context import (
     find_journal,
     latest_session,
@@ -42,7 +42,7 @@ OUTCOMES: dict[Outcome | None, str] = {
 }
 
 
-@click.group(name="journal")
+@click.group(cls=VerbGroup, name="journal")
 def command() -> None:
     """The daily log of each project: what sessions did, decided, learned and left open.
 

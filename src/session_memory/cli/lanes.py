@@ -10,6 +10,13 @@ from session_memory.cli.recall_options import open_recall, project_key, project_
 from session_memory.recall.requests import ScopeResolveRequest
 from session_memory.recall.scope_resolve import scope_resolve
 
+_NEXT = {
+    "needs_hint": "`session-memory project lanes HINT` says which of them a hint means",
+    "no_match": "no lane fits this hint: say it otherwise",
+    "lane_resolved": "`session-memory sessions --project KEY` lists sessions to look at",
+    "ambiguous": "several lanes fit: say more",
+}
+
 
 @click.command(name="lanes")
 @click.argument("hint", required=False)
@@ -31,15 +38,16 @@ def command(app: App, hint: str | None, project: str | None) -> None:
     if app.json:
         emit_json(answer)
         return
+    columns = ("lane", "sessions", "latest turn", "score", "confidence")[: 5 if hint else 3]
     rows = [
         (
             lane.inferred_sub_scope,
             lane.session_count,
-            lane.latest_turn_at,
+            (lane.latest_turn_at or "-")[:10],
             lane.top_score,
             lane.confidence,
-        )
+        )[: len(columns)]
         for lane in answer.candidate_lanes
     ]
-    click.echo(table(rows, ("lane", "sessions", "latest turn", "score", "confidence")))
-    app.note(f"{answer.routing_decision}: {answer.next_action}")
+    click.echo(table(rows, columns))
+    app.note(_NEXT[answer.routing_decision])

@@ -24,7 +24,7 @@ def command(app: App, everything: bool) -> None:
     """Show each rule's stage, from candidate to verdict, and the next command to run.
 
     A candidate was found and awaits your decision; provisional is kept until more sessions show
-    it; approved may be given to agents; distributed stands in files they read; under_trial is
+    it; approved may be given to agents; distributed stands in files they read; under trial is
     given to half of the sessions; measured has a verdict; closed was rejected or retired.
 
     \b
@@ -45,7 +45,7 @@ def command(app: App, everything: bool) -> None:
         click.echo("no rules yet: `session-memory rules` looks for what recurs")
         return
     click.echo(
-        fit(" -> ".join(f"{name} {count}" for name, count in by_stage.items() if name != "closed"))
+        fit(", ".join(f"{_words(name)} {count}" for name, count in by_stage.items() if count))
     )
     rows = [pattern for pattern in patterns if everything or pattern.stage != "closed"]
     shown = rows if everything else rows[:SHOWN]
@@ -56,9 +56,14 @@ def command(app: App, everything: bool) -> None:
 
 def _paragraph(row: PatternStage) -> list[str]:
     where = f" in {one_line(', '.join(row.repos))}" if row.repos else ""
-    verdict = f", {one_line(row.verdict)}" if row.verdict else ""
-    lines = [
+    verdict = f", {_words(row.verdict)}" if row.verdict else ""
+    following = f"; next: {row.next}" if row.next else ""
+    return [
         *hanging("", f"{one_line(row.text)}  [{row.pattern_id}]", columns()),
-        *hanging("  ", f"{row.stage}{where}{verdict}", columns()),
+        *hanging("  ", f"{_words(row.stage)}{where}{verdict}{following}", columns()),
     ]
-    return [*lines, *hanging("  next: ", row.next, columns())] if row.next else lines
+
+
+def _words(name: str) -> str:
+    """The name of a stage or verdict as one would say it."""
+    return "too little data" if name == "insufficient_data" else name.replace("_", " ")

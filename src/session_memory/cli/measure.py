@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.app import App, dry_run_option, json_option, long_output, pass_app
-from session_memory.cli.output import emit_json, human_time, one_line, table
+from session_memory.cli.app import (
+    App,
+    VerbGroup,
+    dry_run_option,
+    json_option,
+    long_output,
+    pass_app,
+)
+from session_memory.cli.output import emit_json, fit, human_time, one_line, table
+from session_memory.cli.rule_names import by_number
 from session_memory.core.loop.catalog import match_id
 from session_memory.errors import NotFound, Refused, UsageError
 
@@ -63,7 +71,7 @@ def command(app: App, html: str | None, dry_run: bool) -> None:
     if app.json:
         emit_json({"dry_run": dry_run, "effects": [_row(effect) for effect in effects]})
         return
-    click.echo(as_text(effects, texts))
+    click.echo(fit(as_text(effects, texts)))
 
 
 def _row(effect: Effect) -> dict[str, object]:
@@ -72,7 +80,7 @@ def _row(effect: Effect) -> dict[str, object]:
     return {**msgspec.to_builtins(effect), "retirement_proposed": effect.retires}
 
 
-@click.group(name="trial")
+@click.group(cls=VerbGroup, name="trial")
 def trial() -> None:
     """Give a rule to a random half of the sessions, and compare both halves.
 
@@ -107,7 +115,7 @@ def start(app: App, rule: str, dry_run: bool) -> None:
     from session_memory.measure.trial import start as begin
 
     catalog = under_gate(read_catalog(app.paths.data), app.config.curate)
-    name = _full_id(rule, {*catalog.patterns, *catalog.proposals})
+    name = _full_id(by_number(app, rule), {*catalog.patterns, *catalog.proposals})
     known = catalog.patterns.get(name)
     if known is None or not known.current.distribution_ready:
         status, hint = catalog.status(name), f"`session-memory rules approve {name}` first"

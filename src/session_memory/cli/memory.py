@@ -10,7 +10,7 @@ import subprocess
 import click
 
 from session_memory.atomic_files import replace_file
-from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.app import App, VerbGroup, json_option, long_output, pass_app
 from session_memory.cli.memory_output import (
     show_evidence,
     show_memory,
@@ -20,7 +20,7 @@ from session_memory.cli.memory_output import (
     show_status,
     show_trace,
 )
-from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.output import emit_json, one_line, say
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
@@ -50,7 +50,7 @@ project_option = click.option(
 )
 
 
-@click.group(name="memory")
+@click.group(cls=VerbGroup, name="memory")
 def command() -> None:
     """What earlier sessions left for their project: traces, and the memory made of them.
 
@@ -263,7 +263,7 @@ def briefing(app: App, project: str | None) -> None:
         emit_json({"root": root, "lines": lines})
         return
     for line in lines:
-        click.echo(f"- {one_line(line.text)}")
+        say(f"- {one_line(line.text)}")
     if not lines:
         app.note(f"a new session in {root} is told nothing")
 

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from session_memory.cli.app import App
-from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.cli.output import emit_json, one_line, safe, say
 from session_memory.cli.session_argument import named, names
 from session_memory.clock import iso
 from session_memory.core.jobs import state_of
@@ -32,8 +30,8 @@ def show_plan(app: App, plan: Sequence[Candidate]) -> None:
         emit_json({"dry_run": True, "candidates": [_fields(candidate) for candidate in plan]})
         return
     for candidate in plan:
-        click.echo(f"{named(candidate.session)}  {one_line(candidate.root)}")
-    click.echo(f"{len(plan)} sessions would be read; dry run: nothing was changed")
+        say(f"{named(candidate.session)}  {one_line(candidate.root)}")
+    say(f"{len(plan)} sessions would be read; dry run: nothing was changed")
 
 
 def _fields(candidate: Candidate) -> dict[str, object]:
@@ -47,7 +45,7 @@ def show_report(app: App, report: ExtractReport) -> None:
         emit_json(report)
         return
     for path in report.written:
-        click.echo(safe(path))
+        say(safe(path))
     for cut in report.shortened:
         shown = f"the model was shown {cut.shown_bytes} of {cut.of_bytes} bytes"
         app.warn(f"{cut.session} is long: {shown}, from its beginning and its end")
@@ -61,7 +59,7 @@ def show_report(app: App, report: ExtractReport) -> None:
         app.warn(f"{len(deferred)} sessions stay due: {deferred[0].reason}")
     worth_none = len(report.dropped) - len(failed) - len(deferred)
     how = f"with {report.model}" if report.model else "without a model"
-    click.echo(
+    say(
         f"{report.candidates} sessions read {how}: {len(report.written)} traces in"
         f" {len(report.touched)} projects, {worth_none} worth none, {len(failed)} failed,"
         f" {len(deferred)} put off"
@@ -77,12 +75,12 @@ def show_results(
         return
     if dry_run:
         for result in results:
-            click.echo(one_line(result.root))
-        click.echo(f"{len(results)} memories would be made; dry run: nothing was changed")
+            say(one_line(result.root))
+        say(f"{len(results)} memories would be made; dry run: nothing was changed")
         return
     for result in results:
         why = f": {one_line(result.reason)}" if result.reason else ""
-        click.echo(f"{result.status:<9}  {one_line(result.root)}{why}")
+        say(f"{result.status:<9}  {one_line(result.root)}{why}")
         if result.unsupported:
             app.warn(
                 f"{result.unsupported} statements left out: what they cite does not support them"
@@ -94,7 +92,7 @@ def show_trace(app: App, folder: Path, trace: Trace) -> None:
     if app.json:
         emit_json({"root": trace.root, "folder": str(folder), "traces": [trace]})
         return
-    click.echo(safe(trace.trace_summary))
+    say(safe(trace.trace_summary))
 
 
 def show_memory(
@@ -112,15 +110,15 @@ def show_memory(
         emit_json({"root": root, "folder": str(folder), **pages, **more, "traces": list(traces)})
         return
     if page:
-        click.echo(safe(page))  # it lists the traces it was made of
+        say(safe(page))  # it lists the traces it was made of
     else:
         for trace in traces:
             when = (iso(trace.updated_at) or "-")[:10]
-            click.echo(f"{when}  {trace.session_id:>5}  {one_line(trace.memory_summary)}")
+            say(f"{when}  {trace.session_id:>5}  {one_line(trace.memory_summary)}")
     for line in history.retired:
-        click.echo(f"retired {line.retired}: {one_line(line.text)}: {one_line(line.reason)}")
+        say(f"retired {line.retired}: {one_line(line.text)}: {one_line(line.reason)}")
     for line in history.left_out:
-        click.echo(f"left out: {one_line(line.text)}: {one_line(line.reason)}")
+        say(f"left out: {one_line(line.text)}: {one_line(line.reason)}")
 
 
 def _page(path: Path) -> str | None:
@@ -150,29 +148,29 @@ def show_status(app: App, store: MemoryStore, due: Sequence[Candidate]) -> None:
         )
         return
     if not app.config.memory.enabled:
-        click.echo("turned off (`memory.enabled`)")
-    click.echo(f"{sum(roots.values())} traces in {len(roots)} projects")
+        say("turned off (`memory.enabled`)")
+    say(f"{sum(roots.values())} traces in {len(roots)} projects")
     for root, count in roots.items():
-        click.echo(f"  {count:>4}  {one_line(root)}")
+        say(f"  {count:>4}  {one_line(root)}")
     count = app.config.memory.max_sessions_per_start
     when = f"{count} a session start, or `project memory extract --now`" if due else "nothing to do"
-    click.echo(f"{len(due)} sessions are due ({when})")
+    say(f"{len(due)} sessions are due ({when})")
     read = store.memories.known()
     for candidate in due[:SHOWN]:
         why = "grew since it was read" if candidate.session.id in read else "not read yet"
-        click.echo(f"  {named(candidate.session)}  {why}  {one_line(candidate.root)}")
+        say(f"  {named(candidate.session)}  {why}  {one_line(candidate.root)}")
     for reason, count in worth_none.most_common():
-        click.echo(f"{count} sessions left nothing: {one_line(reason)}")
+        say(f"{count} sessions left nothing: {one_line(reason)}")
     for lock in store.memories.held():
         since = iso(lock.updated_at) or "-"
-        click.echo(f"locked by {one_line(lock.owner)} since {since}: {one_line(lock.root)}")
+        say(f"locked by {one_line(lock.owner)} since {since}: {one_line(lock.root)}")
     for job in jobs:
         state = state_of(job, app.clock())
         why = f": {one_line(job.last_error)}" if job.last_error else ""
-        click.echo(f"{job.kind} {one_line(job.key)} is {state}{why}")
+        say(f"{job.kind} {one_line(job.key)} is {state}{why}")
     for line in warnings[-SHOWN:]:
         fields = "  ".join(f"{name}={value}" for name, value in line.items() if name != "level")
-        click.echo(f"warning: {one_line(fields)}")
+        say(f"warning: {one_line(fields)}")
 
 
 def show_evidence(app: App, evidence: Sequence[Evidence]) -> None:
@@ -181,11 +179,11 @@ def show_evidence(app: App, evidence: Sequence[Evidence]) -> None:
         emit_json({"evidence": list(evidence)})
         return
     for item in evidence:
-        click.echo(item.line)
+        say(item.line)
         if item.not_told:
-            click.echo(f"  {one_line(item.not_told)}")
-        click.echo(f"  session {item.session_id} {one_line(item.session)}, {one_line(item.root)}")
+            say(f"  {one_line(item.not_told)}")
+        say(f"  session {item.session_id} {one_line(item.session)}, {one_line(item.root)}")
         for quote in item.quotes:
-            click.echo(f"  [e:{quote.event}] {quote.at or '-'} {quote.kind}: {quote.text}")
+            say(f"  [e:{quote.event}] {quote.at or '-'} {quote.kind}: {quote.text}")
         if not item.quotes:
-            click.echo("  its raw text is no longer kept")
+            say("  its raw text is no longer kept")

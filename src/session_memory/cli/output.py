@@ -32,6 +32,7 @@ __all__ = [
     "one_line",
     "paint",
     "safe",
+    "say",
     "table",
     "to_json",
     "wants_color",
@@ -69,6 +70,11 @@ def message(lead: str, meaning: Meaning, text: str) -> str:
     first, *rest = safe(text).split("\n")
     lines = hanging(f"{paint(lead, meaning)} ", first, columns(sys.stderr))
     return "\n".join((*lines, *rest))
+
+
+def say(text: str) -> None:
+    """Print plain text, with long lines folded where a person reads it at a terminal."""
+    click.echo(fit(text))
 
 
 def echo_more(count: int, how: str = "--all") -> None:

@@ -32,5 +32,5 @@ def command(app: App, minutes: int | None) -> None:
     if app.json:
         emit_json({"paused": True, "until": until})
     else:
-        lasts = "until `session-memory resume`" if until is None else human_time(until, now)
-        click.echo(f"paused {lasts}")
+        ends = "with `session-memory resume`" if until is None else human_time(until, now)
+        click.echo(f"paused; capture begins again {ends}")

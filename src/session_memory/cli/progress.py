@@ -55,12 +55,15 @@ def human_span(seconds: float) -> str:
 
 def progress_line(step: Step, seconds: float, amount: Callable[[int], str]) -> str:
     """Share, amount, rate, remaining time, and what is being read."""
-    name = one_line(step.name[-40:])
+    name = one_line(step.name)
     if not step.total:
         parts = ["working", human_span(seconds), name]
     else:
         share = min(step.done / step.total, 1)
-        parts = [f"{share:4.0%}", f"{amount(step.done)} of {amount(step.total)}"]
+        done, _, unit = amount(step.done).rpartition(" ")
+        total = amount(step.total)
+        part = done if total.endswith(f" {unit}") else f"{done} {unit}"
+        parts = [f"{share:4.0%}", f"{part} of {total}"]
         if step.done and seconds:
             rate = step.done / seconds
             parts.append(f"{amount(round(rate))}/s" if rate >= 1 else f"{rate:.1f}/s")

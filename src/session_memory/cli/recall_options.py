@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from session_memory.cli.app import App
-from session_memory.cli.output import fit, paint, safe
+from session_memory.cli.output import fit, paint, safe, say
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import NotFound
@@ -58,6 +58,19 @@ def scope_request(store: SessionReader, project: str | None, session: str | None
     return ScopeRequest(project, store.find_session(session).id)
 
 
+_REASONS = {
+    "pending_items_open": "items are open",
+    "blockers_open": "something blocks it",
+    "dod_incomplete": "parts of the definition of done are missing",
+    "missing_evidence": "nothing shows that it is done",
+}
+
+
+def reason_text(reason: str) -> str:
+    """Why work is not done, in plain words."""
+    return _REASONS.get(reason, reason)
+
+
 def echo_items(heading: str, items: Iterable[Item], total: int | None = None) -> None:
     """A heading and its lines; nothing if there are none."""
     lines = tuple(items)
@@ -74,4 +87,4 @@ def echo_left_out(left: Iterable[LeftOut]) -> None:
     lines = tuple(left)
     click.echo("left out:" if lines else "nothing is left out")
     for line in lines:
-        click.echo(f"  - {line.type}: {safe(line.text)}  [{line.reason}]")
+        say(f"  - {line.type}: {safe(line.text)}  [{line.reason}]")

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, VerbGroup, json_option, pass_app
 from session_memory.cli.output import emit_json, table
 from session_memory.errors import NotFound
 from session_memory.redact import Hit, make_redactor
@@ -30,7 +30,7 @@ class SecretPosition(msgspec.Struct, frozen=True):
     """In characters."""
 
 
-@click.group(name="redact")
+@click.group(cls=VerbGroup, name="redact", epilog="")
 def command() -> None:
     """Show what redaction would replace in a file.
 
@@ -41,12 +41,12 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(epilog="")
 @click.argument("file")
 @json_option
 @pass_app
 def test(app: App, file: str) -> None:
-    """Line, column, rule and length of each secret in FILE (`-` reads stdin); never its value.
+    """Show where FILE (`-` reads stdin) holds secrets, by which rule and how long; never the value.
 
     \b
     Examples:

@@ -8,6 +8,7 @@ import click
 
 from session_memory.cli.app import (
     App,
+    VerbGroup,
     confirm_or_leave,
     json_option,
     long_output,
@@ -24,7 +25,7 @@ from session_memory.ingest.retention import apply_plan, expected_plan, make_plan
 SHOWN = 20
 
 
-@click.group(name="retention")
+@click.group(cls=VerbGroup, name="retention")
 def command() -> None:
     """Show or apply the byte budget.
 
@@ -122,6 +123,8 @@ def _lines(plan: EvictionPlan, limit: int | None) -> list[str]:
     before, after = plan.usage_before.raw_bytes, plan.usage_after.raw_bytes
     shown = plan.evictions[:limit]
     more = len(plan.evictions) - len(shown)
+    if not plan.evictions and not plan.alerts:
+        return [f"nothing to evict: {human_bytes(before)} of raw text are within the limits"]
     return [
         *(fit(one_line(explain(eviction, plan.policy))) for eviction in shown),
         *([f"{more:,} more: `session-memory store retention plan --all`"] if more else []),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.app import App, dry_run_option, json_option, pass_app
+from session_memory.cli.app import App, VerbGroup, dry_run_option, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.wiring import launchers as find_launchers
 from session_memory.errors import NotFound
@@ -15,7 +15,7 @@ from session_memory.install.ledger import note_schedule
 from session_memory.install.schedule_run import System
 
 
-@click.group(name="schedule")
+@click.group(cls=VerbGroup, name="schedule")
 def command() -> None:
     """Run sweeps on a schedule (systemd, launchd, cron, Task Scheduler).
 

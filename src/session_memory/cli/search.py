@@ -117,7 +117,8 @@ def command(
     elif isinstance(answer.next_cursor, str) and not app.quiet:
         more = f"--cursor {answer.next_cursor} shows the next page"
         which = "best" if query else "newest"
-        click.echo(paint(f"the {answer.count} {which}; {more}, --limit N more at once", "dim"))
+        told = f"the {answer.count} {which}; {more}, --limit N more at once"
+        click.echo("\n".join(hanging("", told, columns(), "dim")))
 
 
 def _echo_session(app: App, store: SessionReader, items: list[FoundItem], around: int) -> None:

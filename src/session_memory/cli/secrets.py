@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, VerbGroup, json_option, pass_app
 from session_memory.cli.forget import forget_context, report_lines
-from session_memory.cli.output import count_progress, emit_json
+from session_memory.cli.output import count_progress, emit_json, say
 from session_memory.cli.store import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
 from session_memory.forget import rescan as scanning
@@ -18,7 +18,7 @@ from session_memory.redact import Redactor, make_redactor
 SECONDS_AFTER_SWEEP = 2.0
 
 
-@click.group(name="secrets")
+@click.group(cls=VerbGroup, name="secrets")
 def command() -> None:
     """Find or redact stored secrets that older versions missed.
 
@@ -125,17 +125,16 @@ def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
     if app.json:
         emit_json(report)
         return
-    click.echo(f"{report.events:,} events in {report.sessions:,} sessions {what}")
+    if report.events or not report.found:
+        say(f"{report.events:,} events in {report.sessions:,} sessions {what}")
     if report.fields:
-        click.echo(f"digests, facts or observations of {report.fields} sessions {what}")
+        say(f"digests, facts or observations of {report.fields:,} sessions {what}")
     if report.features:
-        click.echo(f"texts in {', '.join(report.features)} {what}")
+        say(f"texts in {', '.join(report.features)} {what}")
     if report.names:
-        click.echo(
-            f"paths or ids of {', '.join(report.names)} hold something and stay as they are:"
-        )
-        click.echo("  rename the directory and `session-memory forget` what was stored of it")
+        say(f"paths or ids of {', '.join(report.names)} hold something and stay as they are:")
+        say("  rename the directory and `session-memory forget` what was stored of it")
     if not report.found:
-        click.echo(f"looked at: {', '.join(report.looked_at)}")
+        say(f"looked at: {', '.join(report.looked_at)}")
     for rule, count in sorted(report.redactions.items()):
         click.echo(f"  {rule}: {count}")

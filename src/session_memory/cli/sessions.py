@@ -34,7 +34,7 @@ _COLUMNS = (
 
 
 @click.command(name="sessions")
-@click.option("--flavor", metavar="NAME", help="Only this agent's, such as claude.")
+@click.option("--agent", "flavor", metavar="NAME", help="Only this agent's, such as claude.")
 @click.option("--project", metavar="KEY", help="Only of this project.")
 @click.option("--since", type=Moment(), help="Ended at or after: a date, time or span (7d).")
 @click.option("--until", type=Moment(), help="Started before.")

@@ -116,10 +116,13 @@ def summary(report: SweepReport) -> list[str]:
     size = human_bytes(report.bytes_read)
     unread = f", {len(report.failed):,} not read" if report.failed else ""
     found = f"{report.ingested:,} new or grown, {report.skipped_unchanged:,} unchanged{unread}"
-    took = f"from {size} of logs in {report.seconds:.1f} s{_damage(report)}"
+    took = f"from {size} of logs in {report.seconds:.1f} s"
+    damaged, secrets = report.parse_errors + report.too_long, sum(report.redactions.values())
     return [
         f"found      {logs}: {found}",
         f"stored     {would}{report.events:,} events, {new}, {took}",
+        *([f"redacted   {secrets:,} secrets; -v names the rules"] if secrets else []),
+        *([f"damaged    {damaged:,} lines: see `store quarantine`"] if damaged else []),
         *(done_lines(report.retention)[1:]),  # the first is the same every time
         *_remarks(report),
     ]
@@ -148,6 +151,9 @@ def lines(report: SweepReport) -> list[str]:
             f"digest     analyzed {report.analyzed}",
             *done_lines(report.retention),
         ]
+    if report.redactions:
+        rules = ", ".join(f"{rule} {count}" for rule, count in report.redactions.most_common(SHOWN))
+        lines.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")
     return lines + _remarks(report)
 
 
@@ -163,9 +169,6 @@ def _remarks(report: SweepReport) -> list[str]:
         lines.append(f"forgotten  {report.forgotten} events stay out")
     if report.excluded:
         lines.append(f"excluded   {report.excluded} events, as you or their repositories ask")
-    if report.redactions:
-        rules = ", ".join(f"{rule} {count}" for rule, count in report.redactions.most_common(SHOWN))
-        lines.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")
     lines += [
         f"missing    {one_line(part)}, in {count} logs: what only that file tells is not known"
         for part, count in report.missing_parts.items()

@@ -15,6 +15,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.errors import StoreLocked
 from session_memory.recall.scope import check_agent
 from session_memory.redact import render
+from session_memory.store import store_exists
 from session_memory.store.port import SessionReader
 from session_memory.worker.sweep import sweep_and_mine
 
@@ -28,9 +29,9 @@ _SHOWN = {
 
 
 @click.command(name="tail")
-@click.option("--flavor", metavar="NAME", help="Only this agent.")
+@click.option("--agent", "flavor", metavar="NAME", help="Only this agent.")
 @click.option("--every", type=click.FloatRange(0.2), default=2.0, help="Seconds between checks.")
-@click.option("--once", is_flag=True, help="Show what is new once, then exit.")
+@click.option("--once", is_flag=True, help="Show what is new since the last sweep, then exit.")
 @pass_app
 def command(app: App, flavor: str | None, every: float, once: bool) -> None:
     """Follow live sessions of all agents in one readable stream. Stop it with Ctrl-C.
@@ -38,10 +39,10 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
     \b
     Examples:
       session-memory tail
-      session-memory tail --flavor codex
+      session-memory tail --agent codex
     """
     context = sweep_context(app)
-    seen: dict[int, int] | None = None
+    seen = _stored(app) if once else None
     while True:
         try:
             sweep_and_mine(context, app.paths.last_sweep)
@@ -50,15 +51,23 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
         with reading(app) as store:
             check_agent(store, flavor)
             now = store.heights()
-            if seen is None and not once:
+            if seen is None:
                 seen = now  # what was there before is history
                 app.note("waiting for what agents do next; Ctrl-C ends this")
-            for line in _new_lines(store, seen or {}, now, flavor):
+            for line in _new_lines(store, seen, now, flavor):
                 click.echo(line)
             seen = now
         if once:
             return
         time.sleep(every)
+
+
+def _stored(app: App) -> dict[int, int]:
+    """What earlier sweeps captured of each session."""
+    if not store_exists(app.paths.data):
+        return {}
+    with reading(app) as store:
+        return store.heights()
 
 
 def _new_lines(

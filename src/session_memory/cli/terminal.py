@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,8 @@ Meaning = Literal["error", "warn", "ok", "dim", "strong"]
 _COLORS: dict[Meaning, str] = {"error": "red", "warn": "yellow", "ok": "green"}
 NARROWEST = 20
 """A folded text has at least so many columns next to its lead."""
+_MARK = re.compile(r"[-!] |\d{1,3}\. ")
+"""What an item of a list begins with."""
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -97,8 +100,8 @@ def fit(text: str, stream: TextIO | None = None) -> str:
     for line in text.split("\n"):
         content = line.lstrip(" ")
         indent = line[: len(line) - len(content)]
-        if content.startswith(("- ", "! ")):
-            indent, content = f"{indent}{content[:2]}", content[2:]
+        if mark := _MARK.match(content):
+            indent, content = f"{indent}{mark.group()}", content[mark.end() :]
         lines += hanging(indent, content, limit)
     return "\n".join(lines)
 

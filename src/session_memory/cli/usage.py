@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
@@ -19,7 +21,10 @@ from session_memory.cli.store import reading
 from session_memory.cli.terminal import sparkline
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.pricing import load_table
-from session_memory.store.port import UsageGroup, UsageRow
+from session_memory.store.port import UsageRow
+
+if TYPE_CHECKING:
+    from session_memory.store.port import UsageGroup
 
 
 def _unpriced_meaning(text: str) -> Meaning:
@@ -43,7 +48,7 @@ LINES_SHOWN = 30
 @click.option("--daily", is_flag=True, help="By day (UTC); the default.")
 @click.option(
     "--by",
-    type=click.Choice(["day", "project", "model", "flavor", "session"]),
+    type=click.Choice(["day", "project", "model", "agent", "session"]),
     help="Group by this instead.",
 )
 @click.option("--since", type=Moment(), help="From this date, time or span (7d) on.")
@@ -61,7 +66,7 @@ def command(
     app: App,
     *,
     daily: bool,
-    by: UsageGroup | None,
+    by: str | None,
     since: str | None,
     until: str | None,
     everything: bool,
@@ -79,10 +84,11 @@ def command(
     """
     if daily and by not in (None, "day"):
         raise click.UsageError("--daily and --by do not go together")
-    group: UsageGroup = by or "day"
+    group = by or "day"
     now = app.clock()
     with reading(app) as store:
-        usage = store.usage(group, to_ms(since, now), to_ms(until, now))
+        stored = cast("UsageGroup", "flavor" if group == "agent" else group)
+        usage = store.usage(stored, to_ms(since, now), to_ms(until, now))
     if app.json:
         prices = load_table()
         emit_json(
@@ -93,6 +99,9 @@ def command(
                 "rows": usage,
             }
         )
+        return
+    if not usage:
+        click.echo("no tokens were used" + (" in that time" if since or until else ""))
         return
     hidden = 0 if everything else max(len(usage) - LINES_SHOWN, 0)
     if group != "day":

@@ -8,7 +8,7 @@ import threading
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, VerbGroup, json_option, pass_app
 from session_memory.cli.output import emit_json
 from session_memory.cli.store import sweep_context
 from session_memory.errors import StoreLocked
@@ -22,7 +22,7 @@ from session_memory.worker.spool_files import SpoolFiles
 HARD_LIMIT_S = 1800.0
 
 
-@click.group(name="worker")
+@click.group(cls=VerbGroup, name="worker")
 def command() -> None:
     """Process queued hook events, or show the queue.
 

@@ -306,7 +306,17 @@ def read_stages(context: CurateContext) -> list[PatternStage]:
         with context.open_store() as store:
             effects = tuple(store.effects.all())
     catalog = under_gate(read_catalog(data), context.config.curate)
-    return stages(LoopFacts(catalog, read_given(data), read_trials(data), effects))
+    policy = context.config.curate
+    thin = frozenset(name for name in ranked(catalog) if _is_thin(catalog, name, policy))
+    return stages(LoopFacts(catalog, read_given(data), read_trials(data), effects, thin))
+
+
+def _is_thin(catalog: Catalog, name: str, policy: Curate) -> bool:
+    """Whether a pattern cannot be taken further with the evidence there is."""
+    result, status = grounds(catalog, name, policy).gate, catalog.status(name)
+    if status == "candidate":
+        return not result.promotes
+    return status == "provisional" and not result.distributes
 
 
 def default_reviewer(environ: Mapping[str, str]) -> str:

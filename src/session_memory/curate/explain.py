@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.loop.catalog import Catalog, match_id
+from session_memory.core.loop.catalog import Catalog, Evidence, match_id
 from session_memory.core.schema import Observation, Session
 from session_memory.curate.catalog import read_catalog
 from session_memory.curate.review import under_gate
@@ -91,16 +91,7 @@ def _of_pattern(
     shown = {(witness.flavor, witness.session) for witness in witnesses}
     evidence = pattern.current.evidence if pattern else proposal.evidence if proposal else ()
     recorded = [
-        Witness(
-            session_id=_number(store, item.flavor, item.session),
-            flavor=item.flavor,
-            session=item.session,
-            event=None,
-            quote=item.quote,
-            at=item.at,
-        )
-        for item in evidence
-        if (item.flavor, item.session) not in shown
+        _recorded(store, item) for item in evidence if (item.flavor, item.session) not in shown
     ]
     return {
         "what": "pattern",
@@ -131,9 +122,18 @@ def _of_pattern(
     }
 
 
-def _number(store: SessionReader, flavor: str, native_id: str) -> int | None:
-    session = store.own_session(native_id, flavor)
-    return session.id if session else None
+def _recorded(store: SessionReader, item: Evidence) -> Witness:
+    """A session that the catalog names."""
+    session = store.own_session(item.session, item.flavor)
+    return Witness(
+        session_id=session.id if session else None,
+        flavor=item.flavor,
+        session=item.session,
+        event=None,
+        quote=item.quote,
+        at=item.at,
+        raw=session is not None and session.state != "raw_evicted",
+    )
 
 
 def _of_observation(store: SessionReader, note: Observation) -> dict[str, Any]:

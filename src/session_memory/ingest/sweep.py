@@ -179,6 +179,8 @@ def _warn_of_deletion(store: CaptureStore, first: list[LogFolders], report: Swee
             if deletion is None or deletion.days > HARMLESS_DAYS:
                 continue
             count, oldest = store.span(adapter.name)
+            if not count:
+                continue
             since = f", the oldest from {(iso(oldest) or '')[:10]}" if oldest else ""
             report.warnings.append(
                 f"{adapter.title} deletes its logs after {deletion.days} days ({deletion.where});"

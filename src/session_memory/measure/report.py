@@ -19,6 +19,12 @@ GROUPS = {
     "given": "given",
     "held": "held back",
 }
+_VERDICTS = {
+    "improved": "improved",
+    "no_effect": "no effect",
+    "regressed": "regressed",
+    "insufficient_data": "too little data",
+}
 _METHODS = {"before_after": "before and after", "trial": "randomised trial"}
 _UNITS = {"usd": "dollars a session", "minutes": "minutes a session", "success": "success rate"}
 NOTHING = "Nothing was given to agents yet, so there is nothing to measure."
@@ -27,7 +33,7 @@ NOTHING = "Nothing was given to agents yet, so there is nothing to measure."
 def verdict_sentence(effect: Effect) -> str:
     """What the figures say, with how sure they are."""
     wanted = "fewer" if effect.better == "fewer" else "more"
-    head = f"{effect.verdict} ({_METHODS[effect.method]}, {wanted} is better)"
+    head = f"{_VERDICTS[effect.verdict]} ({_METHODS[effect.method]}, {wanted} is better)"
     if effect.difference is None:
         return f"{head}: {_lack(effect)}"
     gap, level = effect.difference, f"{effect.level:.1%} interval"
@@ -40,7 +46,8 @@ def _lack(effect: Effect) -> str:
     if effect.needs is None:
         return "too few sessions, and more after it alone may not be enough: try a trial"
     plural = "session" if effect.needs == 1 else "sessions"
-    return f"a verdict probably takes {effect.needs} more {plural} in each group that grows"
+    where = "with the rule" if effect.method == "before_after" else "in each half"
+    return f"a verdict probably takes {effect.needs} more {plural} {where}"
 
 
 def _points(value: float) -> str:
@@ -76,6 +83,9 @@ def _paragraph(effect: Effect, texts: Mapping[str, str]) -> Iterable[str]:
     yield f"  since {since}{look}; rates of recurrence with exact 95% intervals:"
     for name, group in effect.groups.items():
         share = f"{group.recurred}/{group.sessions}"
+        if not group.sessions:
+            yield f"    {GROUPS[name]:<13}    no session"
+            continue
         yield f"    {GROUPS[name]:<13} {group.rate.estimate:>4.0%} {share:>9} [{bar(group.rate)}]"
     for change in effect.changes:
         yield f"    {change_sentence(change)}"

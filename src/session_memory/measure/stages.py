@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
@@ -22,6 +23,7 @@ StageName = Literal[
     "retirement_proposed",
     "closed",
 ]
+WAIT = "wait until more sessions show it"
 STAGES: tuple[StageName, ...] = get_args(StageName)
 
 
@@ -49,6 +51,8 @@ class LoopFacts(msgspec.Struct, frozen=True):
     given: tuple[Given, ...] = ()
     trials: tuple[Trial, ...] = ()
     effects: tuple[Effect, ...] = ()
+    thin: frozenset[str] = frozenset()
+    """Candidates and provisional patterns that a yes would not take any further now."""
 
 
 def latest_effects(effects: Iterable[Effect]) -> dict[str, Effect]:
@@ -61,7 +65,7 @@ def _weight(effect: Effect) -> tuple[int, bool, bool]:
 
 
 def stages(facts: LoopFacts) -> list[PatternStage]:
-    """Every pattern, furthest along first, then by id."""
+    """Every pattern, furthest along first, then as the last detection ranked them."""
     catalog, trials = facts.catalog, under_trial(facts.trials)
     effects = latest_effects(facts.effects)
     standing: dict[str, list[Given]] = {}
@@ -72,10 +76,13 @@ def stages(facts: LoopFacts) -> list[PatternStage]:
         _stage(facts, name, standing.get(name, []), trials.get(name), effects.get(name))
         for name in {*catalog.patterns, *catalog.proposals}
     ]
-    return sorted(
-        stages,
-        key=lambda item: (item.stage == "closed", -STAGES.index(item.stage), item.pattern_id),
-    )
+
+    def place(item: PatternStage) -> tuple[bool, int, float, str]:
+        proposal = catalog.proposals.get(item.pattern_id)
+        rank = proposal.rank if proposal and proposal.rank else math.inf
+        return item.stage == "closed", -STAGES.index(item.stage), rank, item.pattern_id
+
+    return sorted(stages, key=place)
 
 
 def counts(stages: Iterable[PatternStage]) -> dict[str, int]:
@@ -108,7 +115,7 @@ def _stage(
         since=min(began, default=None),
         verdict=effect.verdict if effect else None,
         needs=effect.needs if effect else None,
-        next=_next(stage, name, effect),
+        next=WAIT if name in facts.thin else _next(stage, name, effect),
     )
 
 
@@ -128,7 +135,7 @@ def _name(status: str, given: list[Given], trial: Trial | None, effect: Effect |
 
 _COMMANDS: Mapping[StageName, str] = {
     "candidate": "session-memory rules approve {name}",
-    "provisional": "session-memory rules propose",
+    "provisional": "session-memory rules approve {name}",
     "approved": "session-memory rules distribute",
     "distributed": "session-memory rules measure",
     "under_trial": "session-memory rules measure",

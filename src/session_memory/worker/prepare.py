@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 
@@ -39,7 +40,7 @@ class Prepared(msgspec.Struct):
     failed: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Projects and sessions for which that failed, and why; the others are done."""
     example: Example | None = None
-    """Of the project last worked in that has something to tell."""
+    """Of the project last worked in that has something to tell, on this machine if one is."""
 
 
 def prepare(store: Store, features: WorkerFeatures, progress: Progress) -> Prepared:
@@ -81,11 +82,15 @@ def _example(store: Store, features: WorkerFeatures) -> Example | None:
     briefings = Briefings(store, features.paths.state, features.config, features.clock())
     projects = {project.id: project for project in store.projects() if project.root}
     seen: set[int] = set()
+    elsewhere: Example | None = None
     for session in store.sessions(SessionQuery(include_subagents=False)):
         project = projects.get(session.project_id or 0)
         if project is None or project.id in seen:
             continue
         seen.add(project.id)
         if lines := briefings.lines(project):
-            return Example(project.key, project.root or "", lines)
-    return None
+            example = Example(project.key, project.root or "", lines)
+            if os.path.isdir(example.root):
+                return example
+            elsewhere = elsewhere or example
+    return elsewhere

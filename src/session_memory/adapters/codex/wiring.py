@@ -37,10 +37,9 @@ from session_memory.adapters.wiring.policies import Block, ReadSettings, switche
 EVENTS = {"SessionStart": 10, "SessionEnd": 3, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
 WITHOUT_MATCHER = ("UserPromptSubmit", "Stop")
 HOW_TO_TRUST = (
-    "Codex runs a hook only after you approved it, and says nothing of those it skips: start"
-    " `codex`, type /hooks and approve the hooks of session-memory; or run"
-    " `session-memory init --agent codex --trust-codex-hooks`. Until then the notify program, where"
-    " it is free, tells us of each turn"
+    "Codex silently skips hooks that you did not approve: start `codex`, type /hooks and approve"
+    " those of session-memory, or run `session-memory init --agent codex --trust-codex-hooks`."
+    " Until then we hear of each turn as Codex's notify program, if no other program is set there"
 )
 
 root = usual_root(AGENT)

@@ -308,7 +308,9 @@ class SqliteStore(ForgetWithMarks, SourceReads):
             path=self._directory,
             sessions=sum(count for _, count, _ in flavors),
             events=sum(events for _, _, events in flavors),
-            projects=value(db, "SELECT count(*) FROM project"),
+            projects=value(
+                db, "SELECT count(DISTINCT project_id) FROM session WHERE event_count > 0"
+            ),
             sources=value(db, "SELECT count(*) FROM source"),
             unanalyzed=value(db, "SELECT count(*) FROM session WHERE state = 'captured'"),
             database_bytes=self._database_bytes(),
