@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.pseudo_terminal import Seat, at_terminal
 
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
@@ -28,21 +29,26 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return space
 
 
-def tab(space: Workspace, *words: str) -> tuple[list[str], str]:
-    """What bash would offer for the last word, and what it would print in between."""
+def environ_with_program(space: Workspace) -> dict[str, str]:
+    """An environment in which a shell finds the program."""
     bin_ = space.root / "bin"
     bin_.mkdir(exist_ok=True)
     program = bin_ / "session-memory"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m session_memory "$@"\n')
     program.chmod(0o755)
+    environ = space.environ()
+    return {**environ, "PATH": f"{bin_}{os.pathsep}{environ['PATH']}"}
+
+
+def tab(space: Workspace, *words: str) -> tuple[list[str], str]:
+    """What bash would offer for the last word, and what it would print in between."""
     script = """
         eval "$(session-memory shell-completion bash)"
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
         _session_memory_completion session-memory
         printf '%s\\n' "${COMPREPLY[@]}"
     """
-    environ = space.environ()
-    environ |= {"PATH": f"{bin_}{os.pathsep}{environ['PATH']}", "SESSION_MEMORY_DEBUG": "1"}
+    environ = {**environ_with_program(space), "SESSION_MEMORY_DEBUG": "1"}
     done = subprocess.run(
         [str(BASH), "-c", script, "bash", "session-memory", *words],
         env=environ,
@@ -110,6 +116,48 @@ def test_other_shells_get_the_titles_too(
     monkeypatch.setenv("COMP_CWORD", "" if shell == "fish" else "4")
     done = space.run_process()
     assert "Fix double discount in cart total" in done.stdout and done.stderr == ""
+
+
+@pytest.mark.rows("CLI-08")
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("sessions --project s", "shop\t"),
+        ("show 4b5c", "4b5c3992-2198-468d-b41f-399cf30e2501\tclaude "),
+        ("rules approve e2", f"{RULE}\t"),
+        ("sessions --al", "--all\tAll of them, whatever --limit says."),
+    ],
+)
+def test_fish_completes(space: Workspace, begun: str, offered: str) -> None:
+    script = 'session-memory shell-completion fish | source; complete -C "$argv"'
+    line = f"session-memory --config {space.write_config()} {begun}"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script, line],
+        env=environ_with_program(space),
+        cwd=space.root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith(offered.rstrip("\t")), done
+
+
+@pytest.mark.rows("CLI-08")
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_completes(space: Workspace) -> None:
+    (space.root / ".zshrc").write_text(
+        "unset zle_bracketed_paste; autoload -Uz compinit; compinit -u\n"
+        'eval "$(session-memory shell-completion zsh)"; PS1="ready> "\n'
+    )
+    environ = {**environ_with_program(space), "ZDOTDIR": str(space.root), "TERM": "dumb"}
+    line = f"session-memory --config {space.write_config()} config set retention.raw_max"
+    seen = at_terminal(
+        Seat(environ, space.root),
+        ["zsh", "--no-global-rcs", "-i"],
+        [("ready> ", f"{line}\t"), ("_age_days", "\x15exit\n")],
+    )
+    assert seen.code == 0
 
 
 @pytest.mark.rows("CLI-08")

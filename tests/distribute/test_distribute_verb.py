@@ -107,7 +107,7 @@ def test_a_catalog_that_cannot_be_read_does_not_stop_an_undo(desk: Desk, tmp_pat
     name = desk.corrected(shop)
     desk.run("rules", "distribute")
     (desk.data / "catalog" / f"{name}.toml").write_text("a = ")
-    assert "CLAUDE.md: takes rules out" in desk.run("rules", "withdraw", "--all")
+    assert "CLAUDE.md: its rules were removed" in desk.run("rules", "withdraw", "--all")
     assert (shop / "CLAUDE.md").read_text() == "# Shop\n"
 
 

@@ -25,11 +25,16 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Seen(NamedTuple):
-    """What was on the screen, and how the program ended."""
+    """What the program printed at a terminal of this width, and how it ended."""
 
-    screen: str
-    code: int
     raw: str
+    code: int
+    columns: int
+
+    @property
+    def screen(self) -> str:
+        """What a person saw."""
+        return screen(self.raw, self.columns)
 
 
 class Seat(NamedTuple):
@@ -64,7 +69,7 @@ def at_terminal(
         finally:
             process.kill()
             os.close(ours)
-    return Seen(screen(raw, seat.columns), code, raw)
+    return Seen(raw, code, seat.columns)
 
 
 def _talk(terminal: int, answers: list[tuple[str, str]], pid: int) -> str:

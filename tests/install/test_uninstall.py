@@ -18,6 +18,7 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.json_edit import insert, replace, value_at
 from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.distribute import ledger as distributed
 from session_memory.install.ledger import Entry, Ledger
 from session_memory.install.plan import CurrentFile, InstallRequest, plan_init, plan_uninstall
 from session_memory.install.survey import chosen
@@ -255,10 +256,17 @@ def test_a_home_is_never_purged(machine: Machine, monkeypatch: pytest.MonkeyPatc
 def test_lessons_in_repositories_are_reported_and_hold_a_purge_up(machine: Machine) -> None:
     machine.have("claude")
     machine.init()
-    (machine.memory / "data" / "distribution.json").write_text('{"entries": [], "version": 1}')
+    file = distributed.TargetFile(str(machine.home / "shop"), "CLAUDE.md")
+    entry = distributed.Entry(file, "shop", "block", ("p1",), 1)
+    held = distributed.Ledger().with_key().with_entries([entry])
+    distributed.write_ledger(machine.memory / "data", held)
     done = machine.uninstall("--purge")
     assert (done.code, "rules withdraw --all" in done.err) == (8, True)
     assert (machine.home / ".claude/settings.json").exists()
+    withdrawn = held.with_entries((), gone=[file])
+    distributed.write_ledger(machine.memory / "data", withdrawn)
+    done = machine.uninstall("--purge")
+    assert (done.code, "withdraw" in done.err) == (0, False)
 
 
 def test_uninstall_on_a_machine_that_was_never_wired_does_nothing(machine: Machine) -> None:

@@ -176,7 +176,7 @@ def _checks(app: App) -> Iterator[Check]:
         return
     yield _damage(directory)
     yield _marks(directory)
-    yield from guarded("kept aside", lambda: [_kept_aside(directory)])
+    yield from guarded("old stores", lambda: [_kept_aside(directory)])
     yield from guarded("modes", lambda: [_modes(directory)])
     yield _unfinished(directory)
     yield from _last_sweep(app)
@@ -293,9 +293,9 @@ def _kept_aside(directory: str) -> Check:
     """Stores that `store restore` replaced: they take space, and hold what is forgotten later."""
     kept = sorted(name for name in os.listdir(directory) if name.startswith(ASIDE))
     if not kept:
-        return Check("kept aside", "pass", "no store that a restore replaced")
+        return Check("old stores", "pass", "no restore left one behind")
     detail = f"{len(kept)} replaced by a restore, such as {os.path.join(directory, kept[0])}"
-    return Check("kept aside", "pass", f"{detail}: delete it when you do not need it any more")
+    return Check("old stores", "pass", f"{detail}: delete it when you do not need it any more")
 
 
 def _modes(directory: str) -> Check:

@@ -57,15 +57,18 @@ class SessionName(Text):
 
     def names(self, root: click.Context, begun: str) -> Named:
         """The newest sessions first."""
+        from session_memory.core.digest import title_of
+        from session_memory.core.text.safe_text import one_line
         from session_memory.store import open_store
         from session_memory.store.port import SessionQuery
 
         query = SessionQuery(limit=None if begun else OFFERED)
         with open_store(str(_data(root)), now_ms(), read_only=True) as store:
             for session in store.sessions(query):
-                yield str(session.id), f"{session.flavor} {session.title or ''}"
+                about = f"{session.flavor} {one_line(title_of(session))}"
+                yield str(session.id), about
                 if begun and ":" not in session.external_id:  # bash breaks words at a colon
-                    yield session.external_id, f"{session.flavor} {session.title or ''}"
+                    yield session.external_id, about
 
 
 class ProjectName(Text):

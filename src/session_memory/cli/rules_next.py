@@ -92,11 +92,12 @@ def offer_to_distribute(app: App, *, asked: bool) -> int:
         if app.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             app.note("next: `session-memory rules distribute` writes it, --dry-run shows the diff")
             return EXIT_OK
-        question = "Write what is approved into these files now? (`rules withdraw --all` undoes it)"
-        if not click.confirm(question, err=True):
+        if not click.confirm("Write approved rules into these files now?", err=True):
             app.note("later: `session-memory rules distribute`")
             return EXIT_OK
-    return distribute_all(app)
+    code = distribute_all(app)
+    app.note("undo: `session-memory rules withdraw --all`")
+    return code
 
 
 def require_rules(app: App, catalog: Catalog) -> None:

@@ -33,4 +33,6 @@ def command(_app: App, shell: str) -> None:
     """
     # Not BashComplete.source(): it starts a bash to ask for its version, and may not find one.
     script = SHELLS[shell](cli, {}, PROGRAM, VARIABLE)
-    click.echo(script.source_template % script.source_vars())
+    text = script.source_template % script.source_vars()
+    # Click's script for fish ends a description at its first comma.
+    click.echo(text.replace('string split ","', 'string split --max 1 ","'))

@@ -72,7 +72,7 @@ def command(
         raise Refused("entries of ours would stay behind", hint="repair the files above first")
     if (plan.changes or ledger.entries or purge_plan.whole) and not yes:
         would = f"{len(plan.changes)} files of agents would change"
-        if not wiring.ask(app, "Take it out?", would, plan.changes):
+        if not wiring.ask(app, "Remove our entries?", would, plan.changes):
             return EXIT_INTERRUPTED
     with installing(launchers.data) as held:
         held = held if agents else msgspec.structs.replace(held, skipped=())
@@ -117,11 +117,16 @@ def _tell_lost(app: App) -> None:
 
 def _tell_distributed(app: App, *, purging: bool) -> None:
     """Blocks in repositories are taken out by the verb that put them there."""
-    if (app.paths.data / "distribution.json").exists():
-        app.warn("rules stand in files of repositories: `session-memory rules withdraw --all`")
+    from session_memory.distribute.ledger import read_ledger as read_distributed
+
+    if read_distributed(app.paths.data).entries:
+        app.warn(
+            "files of repositories still hold rules; to remove them:"
+            " `session-memory rules withdraw --all`"
+        )
         if purging:
             raise Refused(
-                "without the store they could not be taken out any more",
+                "without the store they could not be removed any more",
                 hint="run `session-memory rules withdraw --all` first",
             )
 

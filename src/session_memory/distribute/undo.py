@@ -93,7 +93,7 @@ def remove_patterns(builder: PlanBuilder, entry: Entry, patterns: frozenset[str]
             before=content.data,
             after=after,
             patterns=left,
-            why="takes rules out",
+            why="its rules were removed",
             edited=edited,
         )
     )
