@@ -97,7 +97,7 @@ def _undecided(fresh: list[Proposal], paths: Paths, policy: Curate, now: int) ->
     return sum(
         catalog.status(name) != "candidate" or grounds(catalog, name, policy).gate.promotes
         for name in {*catalog.patterns, *proposals}
-        if name not in catalog.snoozed and awaits_decision(catalog, name, policy)
+        if awaits_decision(catalog, name, policy)
     )
 
 
