@@ -20,6 +20,7 @@ from session_memory.testing.workspace import Workspace
 
 LIMITED = """
 import resource, sys
+sys.dont_write_bytecode = True  # Python would leave a cut module behind, for every later process
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 from session_memory.__main__ import main
 sys.exit(main(sys.argv[2:]))
