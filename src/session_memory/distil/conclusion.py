@@ -20,9 +20,10 @@ from session_memory.distil.sentences import (
     without_cheers,
     without_start,
 )
-from session_memory.distil.substance import names_code, own_words
+from session_memory.distil.substance import names_code, own_terms
 
 _READ_CHARS = 6000
+_LETTERS = re.compile(r"[a-z]+|[^\W\d_]{2,}")
 _STEM = 5
 _LEAST_WORD = 3
 _LEAST_HEADING = 3
@@ -137,8 +138,8 @@ def _shared(text: str, about: frozenset[str]) -> int:
 @lru_cache(maxsize=256)  # each part is weighed and then taken
 def _stems(text: str) -> frozenset[str]:
     """The beginnings of its own words, so that "commit" is found in "committing"."""
-    found = re.findall(r"[A-Za-z]+|[^\W\d_]{2,}", " ".join(own_words(text)))
-    return frozenset(word.lower()[:_STEM] for word in found if len(word) > _LEAST_WORD)
+    found = _LETTERS.findall(" ".join(own_terms(text)))
+    return frozenset(word[:_STEM] for word in found if len(word) > _LEAST_WORD)
 
 
 def _parts(text: str) -> Iterator[_Part]:

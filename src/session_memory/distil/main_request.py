@@ -11,7 +11,7 @@ import re
 from session_memory.core.digest import THEN
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.prompts import objective_of, read_prompt
-from session_memory.distil.substance import asks_for_work, is_question, own_words
+from session_memory.distil.substance import asks_for_work, is_question, own_terms
 
 _FIRST_CHARS = 140
 _MAIN_CHARS = 150
@@ -40,8 +40,7 @@ class MainRequest:
         if self._best is None or self._best[1] <= first_pos:
             return first
         main = self._best[2]
-        known = {word.lower() for word in own_words(first)}
-        new = {word.lower() for word in own_words(main)} - known
+        new = own_terms(main) - own_terms(first)
         if len(new) < _NEW_WORDS:
             return first
         return f"{excerpt(first, _FIRST_CHARS)}{THEN}{main}"
@@ -50,7 +49,7 @@ class MainRequest:
 def _weight(text: str) -> int:
     """How much a request tells: its own words, more where it asks for work."""
     shown = objective_of(text, _MAIN_CHARS)
-    told = min(len({word.lower() for word in own_words(shown)}), _MANY_WORDS)
+    told = min(len(own_terms(shown)), _MANY_WORDS)
     if told < _NEW_WORDS:
         return 0
     if read_prompt(text).corrects:

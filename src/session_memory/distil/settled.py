@@ -21,6 +21,7 @@ from session_memory.distil.substance import (
     is_verb,
     names_code,
     names_something,
+    own_terms,
     own_words,
 )
 from session_memory.distil.turns import BROKEN_OFF, Ref
@@ -111,6 +112,8 @@ class ClosedTurn(msgspec.Struct, frozen=True):
 
 def turn_work(attempts: Sequence[Attempt], cwd: str) -> TurnWork:
     """Read the calls of one turn."""
+    if not attempts:
+        return TurnWork()
     work = work_of(attempts, cwd)
     fresh = [check for check in work.checks if check.pos > work.last_code_edit]
     return TurnWork(
@@ -186,7 +189,7 @@ def _tells(subject: str) -> bool:
     said = _COMMIT_TYPE.sub("", subject)
     if _REVIEWED.fullmatch(said):
         return False  # it says who asked for the change, not what it is
-    objects = {word for word in map(str.lower, own_words(said)) if not is_verb(word)}
+    objects = {word for word in own_terms(said) if not is_verb(word)}
     if len(objects - _OF_ANY_COMMIT) < _LEAST_OBJECTS and not names_code(said):
         return False
     return names_something(subject) or len(own_words(subject)) >= _SUBJECT_TELLS

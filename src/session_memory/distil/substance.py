@@ -96,6 +96,12 @@ def own_words(text: str) -> list[str]:
     return _words_but(_COMMON, text)
 
 
+def own_terms(text: str) -> set[str]:
+    """Its own words in lower case, each once."""
+    found = set(_TOKEN.findall(text.lower().replace("’", "'"))) - _COMMON
+    return {word for word in found if len(word) > 1}
+
+
 def _words_but(left_out: frozenset[str], text: str) -> list[str]:
     found = _TOKEN.findall(text.replace("’", "'"))
     return [word for word in found if len(word) > 1 and word.lower() not in left_out]
@@ -105,7 +111,7 @@ def is_unspaced(text: str) -> bool:
     """Is part of it in a script that sets no blanks between words, so that none are counted?"""
     # As a regular expression such wide ranges take 5 ms to compile, in each process.
     return not text.isascii() and any(
-        "\u2e80" <= sign <= "\ud7ff" or "\u0e00" <= sign <= "\u0e7f" for sign in text
+        "\u2e80" <= sign <= "\ud7ff" or "\u0e00" <= sign <= "\u0e7f" for sign in set(text)
     )
 
 
@@ -157,6 +163,10 @@ _WORDING = re.compile(
     r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline"
     r"|(?:re-?wrote|reworded|rephrased)\b[^.]{0,60}\b(?:prose|copy|story|wording|sentences?))\b",
     re.I,
+)
+_WORDING_CUES = (
+    *("now read", "now say", "reads like", "wording", "copy", "prose", "tagline"),
+    *("rewrote", "re-wrote", "reworded", "rephrased"),
 )
 _POINTS = re.compile(
     r"\b(?:this|that|these|those) (?:issue|pr|page|file|one|thing|screen|button|error|message|test"
@@ -213,7 +223,7 @@ def names_something(text: str) -> bool:
 
 def is_draft(text: str) -> bool:
     """Whether it is about the wording of a text: much of it is a quotation."""
-    if _WORDING.search(text):
+    if any(map(text.lower().__contains__, _WORDING_CUES)) and _WORDING.search(text):
         return True
     quoted = sum(len(match[0]) for match in _QUOTED.finditer(text))
     return quoted > _DRAFT_SHARE * len(text)
