@@ -24,13 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.umask(0o077)  # whatever a library creates on our behalf is private too
     # Events and records form no cycles: looking for some every 700 objects is 4 % of a sweep.
     gc.set_threshold(20_000, 50, 100)
-    if args == ["--version"]:  # asked by scripts and installers: no need to import click for it
-        from session_memory import __version__
-
-        print(f"session-memory {__version__}")
-        return EXIT_OK
     try:
-        code = _run(args)
+        code = _version() if args == ["--version"] else _run(args)
         sys.stdout.flush()  # here, so that a closed pipe is noticed where it is handled
     except SessionMemoryError as error:
         return _fail(args, error.exit_code, error.code, (error.message, error.hint))
@@ -52,6 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = f"unexpected {type(error).__name__}: {error}"
         return _fail(args, 1, "unexpected", (text, "set SESSION_MEMORY_DEBUG=1 for the traceback"))
     return code
+
+
+def _version() -> int:
+    """Asked by scripts and installers: no need to import click for it."""
+    from session_memory import __version__
+
+    print(f"session-memory {__version__}")
+    return EXIT_OK
 
 
 def _open_closed_streams() -> None:

@@ -33,12 +33,19 @@ TAGS = (
     "<|im_start|>system",
     "<<SYS>>",
     "[INST]",
+    "< System-Reminder >",
+    "<invoke>",
+    "<|endoftext|>",
+    "<sys\u200btem-reminder>",
+    "\ufe64human\ufe65",
+    "<user_instructions>",
 )
 HIDDEN = ("\u202e", "\u200b", "\ufe01", "\U000e0041", "\U000e0101", "\u3164", "\x1b[2J")
 HOSTILE = "zebra " + " ".join((*TAGS, *(f"a{each}b" for each in HIDDEN)))
 ACTIVE = re.compile(
-    r"[<\uff1c]\s*/?(?:system|tool_result|function_calls|\|im_start)|<<SYS>>|\[INST\]|"
-    + "|".join(map(re.escape, HIDDEN))
+    r"[<\uff1c\ufe64]\s*/?(?:system|tool_result|function_calls|antml|human|user_instr|\|\w+\|>)|<<SYS>>"
+    r"|\[INST\]|" + "|".join(map(re.escape, HIDDEN)),
+    re.I,
 )
 
 

@@ -33,6 +33,8 @@ from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
 
 SHOWN = 20
+SHORT_TEXT = 8
+"""A shorter text stands inside many words that mean something else."""
 _COLUMNS = (
     Column("session"),
     Column("id", drop=1, meaning="dim"),
@@ -107,7 +109,7 @@ def command(
         shown = [store.session(session_id) for session_id in _affected(plan)]
         if not app.json:
             asks = not dry_run and not yes  # then it belongs to the question, not to the result
-            click.echo("\n".join(_preview(plan, shown)), err=asks)
+            click.echo("\n".join(_preview(plan, shown, text)), err=asks)
         report = ForgetReport()
         if not dry_run:
             if not yes:
@@ -133,7 +135,10 @@ def _check(request: ForgetRequest) -> None:
         hint = "say what: --session 42, --project KEY, --since 7d or --text TEXT"
         raise Refused("no condition given: that would forget everything", hint=hint)
     if request.text is not None and len(request.text) < 3:
-        raise Refused("--text needs at least 3 characters")
+        raise Refused(
+            "--text needs at least 3 characters: a shorter text stands in nearly every event",
+            hint="forget whole sessions with --session, or a longer text around it",
+        )
 
 
 def _is_outside_sessions(context: ForgetContext, request: ForgetRequest) -> bool:
@@ -162,7 +167,7 @@ def _affected(plan: ForgetPlan) -> list[int]:
     return sorted({*plan.sessions, *(hit.session_id for hit in plan.hits)})
 
 
-def _preview(plan: ForgetPlan, sessions: list[Session]) -> Iterator[str]:
+def _preview(plan: ForgetPlan, sessions: list[Session], text: str | None) -> Iterator[str]:
     rows = [_row(session) for session in sessions]
     if rows:
         yield table(rows[:SHOWN], _COLUMNS)
@@ -171,6 +176,12 @@ def _preview(plan: ForgetPlan, sessions: list[Session]) -> Iterator[str]:
     if plan.hits:
         held = _count(len(plan.hits), "session")
         yield f"the text is in {_count(plan.events, 'event')} of {held}"
+        if len(text or "") < SHORT_TEXT:
+            yield (
+                f'"{one_line(text or "")}" is short: these events hold it anywhere, also inside'
+                " longer words, and go as a whole; in digests, memories and journals only the text"
+                " itself is replaced"
+            )
     else:
         yield f"{_count(len(rows), 'session')} with {_count(plan.events, 'event')}"
 

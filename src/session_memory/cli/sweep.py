@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import sys
+
 import click
 import msgspec
 
@@ -17,7 +20,7 @@ from session_memory.cli.output import (
 )
 from session_memory.cli.retention import done_lines
 from session_memory.cli.store import sweep_context
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreLocked
 from session_memory.ingest.report import SweepReport
 from session_memory.worker.sweep import sweep_and_mine
 
@@ -63,16 +66,29 @@ def command(app: App, dry_run: bool, jobs: int | None) -> int:
         from session_memory.cli.secrets import catch_up  # rare, after an update
 
         catch_up(app)
+    try:
+        _show(app, report)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise SessionMemoryError(
+            f"everything was stored, but the report could not be written: {error.strerror}",
+            hint="free some space where the output goes; `session-memory status` shows the report",
+        ) from None
+    for text in report.warnings:
+        app.warn(one_line(text))
+    _warn_of_failures(app, report)
+    return EXIT_WARNINGS if report.needs_attention else EXIT_OK
+
+
+def _show(app: App, report: SweepReport) -> None:
     if app.json:
         emit_json(report)
     else:
         short = (columns() is not None or app.quiet) and not app.verbosity
         shown = summary(report)[1:2] if app.quiet else summary(report) if short else lines(report)
         click.echo("\n".join(map(_folded, shown)))
-    for text in report.warnings:
-        app.warn(one_line(text))
-    _warn_of_failures(app, report)
-    return EXIT_WARNINGS if report.needs_attention else EXIT_OK
+    sys.stdout.flush()  # here, so that a full disk is told as what it is
 
 
 def _warn_of_failures(app: App, report: SweepReport) -> None:

@@ -32,10 +32,21 @@ def sweep_and_mine(
     except Exception as error:
         note_error(last_sweep, context.clock(), error)
         raise
-    note_report(last_sweep, context.clock(), report)
+    _keep_report(context, last_sweep, report)
     if report.digested and not mine_digested(context, report):
-        note_report(last_sweep, context.clock(), report)
+        _keep_report(context, last_sweep, report)
     return report
+
+
+def _keep_report(context: SweepContext, last_sweep: Path, report: SweepReport) -> None:
+    """Keep the report for `status`; without room for it the sweep is done all the same."""
+    try:
+        note_report(last_sweep, context.clock(), report)
+    except OSError as error:
+        report.warnings.append(
+            f"everything was stored, but not the report of this sweep: {error.strerror}"
+            f" ({last_sweep.parent}); `status` shows the one before"
+        )
 
 
 def mine_digested(context: SweepContext, report: SweepReport) -> bool:
