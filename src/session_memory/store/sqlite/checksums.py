@@ -43,9 +43,13 @@ def put_on_top() -> bool:
         if LAYER in apsw.vfs_names():  # it keeps to what it found when it was registered
             apsw.unregister_vfs(LAYER)
         loader = apsw.Connection(":memory:")
-        loader.enable_load_extension(True)
-        loader.load_extension(path)
-        loader.close()
+        try:
+            loader.enable_load_extension(True)
+            loader.load_extension(path)
+        except (apsw.ExtensionLoadingError, AttributeError):  # built without extensions
+            return False
+        finally:
+            loader.close()
     return True
 
 

@@ -145,6 +145,7 @@ def _prepare(connection: Database, read_only: bool) -> None:
         return
     pragma("journal_mode", "wal")
     pragma("synchronous", "FULL")  # an eviction unlinks files after its commit: it must be on disk
+    pragma("fullfsync", 1)  # macOS: also out of the drive's cache, with the texts flushed before
     pragma("foreign_keys", 1)
     pragma("secure_delete", 1)
     pragma("wal_autocheckpoint", 2000)
