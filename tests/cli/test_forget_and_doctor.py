@@ -168,7 +168,7 @@ def test_secrets_are_found_where_only_a_digest_is_left(space: Workspace) -> None
     assert clean.returncode == 0
     assert clean.stdout.endswith(
         "looked at: events, digests, facts and observations, patterns, memories, journals,"
-        " injection, saved searches\n"
+        " injection, told lines, saved searches\n"
     )
 
 

@@ -150,7 +150,7 @@ def test_search_answers_while_one_types_and_leads_to_the_event(watched: Watched)
     watched.page.keyboard.press("Enter")
     watched.page.wait_for_url("**/sessions/1?at=*")
     target = watched.page.evaluate("location.hash.slice(1)")
-    assert watched.page.locator(f"article#{target}").is_visible()
+    assert watched.page.locator(f"#{target}").is_visible()
     assert watched.errors == []
 
 

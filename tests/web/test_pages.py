@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from session_memory.store.values import SessionQuery
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 from session_memory.web.app import DECISIONS, PAGES
+from session_memory.web.markdown import rendered
 
 
 @contextmanager
@@ -258,3 +260,53 @@ def test_hostile_text_in_any_field_of_a_log_is_shown_as_text(space: Workspace) -
 def test_every_address_has_a_function_behind_it(name: str) -> None:
     module, _, function = name.partition(".")
     assert callable(getattr(import_module(f"session_memory.web.{module}"), function))
+
+
+@pytest.mark.rows("WEB-19")
+def test_a_call_stands_with_its_result_and_a_sub_agent_can_be_read_in_place(
+    space: Workspace, work: ClaudeLog
+) -> None:
+    number = number_of(space, work)
+    with opened(space) as served:
+        page = served.ask(f"/sessions/{number}").text
+        calls = page.count('class="event tool_call')
+        assert calls == page.count('class="result"') + 1, "only the sub-agent's has none here"
+        assert 'class="event tool_result' not in page
+        child = re.search(r'data-load="(/sessions/\d+)"', page)
+        assert child is not None
+        part = served.ask(child[1], headers={"X-Part": "results"}).text
+        assert "Two pages do." in part and "<html" not in part
+
+
+@pytest.mark.rows("WEB-19")
+def test_a_session_is_saved_as_json_lines_and_one_event_as_markdown(
+    space: Workspace, work: ClaudeLog
+) -> None:
+    number = number_of(space, work)
+    with opened(space) as served:
+        answer = served.ask(f"/sessions/{number}.jsonl")
+        first, *events = map(json.loads, answer.text.splitlines())
+        assert first["record"] == "session" and len(events) == 17
+        assert served.ask(f"/sessions/{number}/events/0.md").text == "make the checkout faster"
+
+
+@pytest.mark.rows("WEB-19")
+def test_a_day_of_the_calendar_leads_to_its_sessions(space: Workspace, work: ClaudeLog) -> None:
+    with opened(space) as served:
+        assert "make the checkout faster" in shown(served, "/sessions?day=2026-03-02")
+        assert "No session fits" in shown(served, "/sessions?day=2026-03-03")
+        assert served.ask("/sessions?day=yesterday").status == 400
+        assert "a day is written as 2026-03-02" in served.ask("/sessions?day=yesterday").text
+
+
+@pytest.mark.rows("WEB-19")
+def test_markdown_becomes_a_few_harmless_elements() -> None:
+    text = (
+        "# Head\n1. one **bold**\n   - two `x < y`\n[here](javascript:alert(1)) <b>\n"
+        "```js\n<script>\n"
+    )
+    made = str(rendered(text))
+    assert '<p class="heading">Head</p>' in made
+    assert "<strong>bold</strong>" in made and "<code>x &lt; y</code>" in made
+    assert "here (javascript:alert(1))" in made and "href" not in made
+    assert "&lt;script&gt;" in made and "<script>" not in made and "<b>" not in made

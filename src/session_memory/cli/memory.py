@@ -44,6 +44,7 @@ from session_memory.paths import private_dir
 from session_memory.store import open_store, store_exists
 from session_memory.store.memories import Claim
 from session_memory.store.port import BackgroundStore, MemoryStore, Store
+from session_memory.store.told_lines import as_chosen, read_choices
 
 project_option = click.option(
     "--project", metavar="KEY|PATH", help="This project; default: the one of the current directory."
@@ -259,12 +260,14 @@ def briefing(app: App, project: str | None) -> None:
         instructions = [n for n in app.config.distribute.targets if n.endswith(".md")]
         known_text = read_instructions(root, instructions)
         lines = briefing_of(store, known, known_text) if known is not None else []
+    choices = read_choices(app.paths.data, known.key) if known is not None else []
+    told = as_chosen([line.text for line in lines], choices)
     if app.json:
-        emit_json({"root": root, "lines": lines})
+        emit_json({"root": root, "lines": lines, "told": [text for text, _ in told]})
         return
-    for line in lines:
-        say(f"- {one_line(line.text)}")
-    if not lines:
+    for text, _ in told:
+        say(f"- {one_line(text)}")
+    if not told:
         app.note(f"a new session in {root} is told nothing")
 
 

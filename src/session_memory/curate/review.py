@@ -208,6 +208,7 @@ def undo(catalog: Catalog, who: str, at: int, policy: Curate) -> Decision:
         at=at,
         why="",
         distribution_ready=status == "approved",
+        snoozed_until=earlier.snoozed_until if earlier else None,
         undoes=taken.revision,
     )
     return Decision(pattern.current.status, _append(catalog, pattern, version), result)

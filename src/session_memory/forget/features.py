@@ -27,6 +27,7 @@ from session_memory.journal import forget as journals
 from session_memory.memory import forget as memories
 from session_memory.store.given_files import forget_given
 from session_memory.store.saved_searches import drop_searches, is_in_searches
+from session_memory.store.told_lines import LineChoice, drop_choices, read_choices
 from session_memory.worker.injection_pages import drop_pages, page_texts
 
 
@@ -102,6 +103,22 @@ def _is_in_searches(context: ForgetContext, rewrite: Rewrite) -> bool:
     return is_in_searches(context.paths.data, lambda word: rewrite(word) != word)
 
 
+def _forget_told(context: ForgetContext, gone: ForgottenSessions) -> None:
+    drop_choices(context.paths.data, lambda choice: choice.project in gone.project_keys)
+
+
+def _rewrite_told(context: ForgetContext, rewrite: Rewrite) -> None:
+    drop_choices(context.paths.data, lambda choice: _changes(rewrite, choice))
+
+
+def _is_told(context: ForgetContext, rewrite: Rewrite) -> bool:
+    return any(_changes(rewrite, choice) for choice in read_choices(context.paths.data))
+
+
+def _changes(rewrite: Rewrite, choice: LineChoice) -> bool:
+    return any(rewrite(text) != text for text in (choice.line, choice.text))
+
+
 def _forget_audit(context: ForgetContext, gone: ForgottenSessions) -> None:
     audit.forget(context.paths.data, gone.owns, FORGOTTEN)
 
@@ -136,6 +153,7 @@ FEATURES: dict[str, Feature] = {
         ("state/spool", "state/told", "state/served.json", "state/logs"), _forget_hook_files
     ),
     "injection": Feature(("state/inject",), _drop_pages, _drop_pages, _is_in_pages),
+    "told lines": Feature(("data/told.json",), _forget_told, _rewrite_told, _is_told),
     "saved searches": Feature(
         ("data/saved-searches.json",), _forget_searches, _rewrite_searches, _is_in_searches
     ),

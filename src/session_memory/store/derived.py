@@ -220,6 +220,12 @@ FILES: dict[str, LocalFile] = {
         "people read and edit the files",
         "entries and what was made of them go",
     ),
+    "data/told.json": LocalFile(
+        "what the user decided on lines that new sessions are told",
+        "web",
+        "is read by the worker without a store, and is a person's own decision",
+        "decisions on lines with a forgotten text or of a forgotten project are dropped",
+    ),
     "data/saved-searches.json": LocalFile(
         "searches that the user kept by name",
         "web",

@@ -14,7 +14,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from session_memory.errors import NotFound, SessionMemoryError, StoreMissing, as_disk_trouble
+from session_memory.errors import (
+    NotFound,
+    Refused,
+    SessionMemoryError,
+    StoreMissing,
+    UsageError,
+    as_disk_trouble,
+)
 from session_memory.store.failures import as_store_error
 from session_memory.web.access import Access
 from session_memory.web.context import WebContext
@@ -51,6 +58,7 @@ DECISIONS: dict[str, str] = {
     "/search/drop": "search.forget_search",
     "/rules/add": "rules.add_own_rule",
     "/health": "health.check_again",
+    "/memory/{project}/line": "memory.decide_on_line",
     "/rules/undo": "rules.undo_decision",
     "/rules/detect": "rules.detect_rules",
     "/rules/distribute": "rules.distribute_rules",
@@ -74,7 +82,7 @@ def make_app(
     context: WebContext, access: Access, place: Place, note_use: Callable[[], None]
 ) -> ASGIApp:
     """Every page behind the guard."""
-    templates = environment()
+    templates = environment(context.paths.cache / "templates")
     routes = [
         Route(path, _endpoint(context, access, templates, _handler(name)), methods=["GET"])
         for path, name in PAGES.items()
@@ -138,6 +146,8 @@ def _made(handler: Handler, context: WebContext, page_request: PageRequest) -> M
         return Page("first_run.html", {"steps": context.front_end.plan_init()})
     except NotFound as error:
         return _trouble(404, error)
+    except (UsageError, Refused) as error:
+        return _trouble(400, error)
     except SessionMemoryError as error:
         return _trouble(500, error)
     except Exception as error:  # noqa: BLE001 - one page that fails leaves the others

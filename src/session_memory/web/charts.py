@@ -14,7 +14,7 @@ from session_memory.core.text.safe_text import safe
 WEEKS = 26
 _CELL = 14
 _TOP, _LEFT = 16, 30
-_WIDTH, _HEIGHT = 720, 180
+_WIDTH, _HEIGHT = 540, 190
 _PLOT = 140
 """Height of the bars; the rest is for words."""
 _BASE = _PLOT + 16
@@ -104,7 +104,7 @@ def stacked(
         x = max(x, 200) if anchor == "end" else x
         drawn.append(
             Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
-                x, _HEIGHT - 8, anchor, excerpt(safe(values[index][0]), 24)
+                x, _HEIGHT - 10, anchor, excerpt(safe(values[index][0]), 24)
             )
         )
     return _figure("bars", label, drawn, (_WIDTH, _HEIGHT))
@@ -152,7 +152,7 @@ def trend(points: Sequence[tuple[str, float | None]], label: str, unit: str = ""
     ]
     names = [
         Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
-            x, _HEIGHT - 8, anchor, name
+            x, _HEIGHT - 10, anchor, name
         )
         for x, anchor, name in ((50, "start", points[0][0]), (_WIDTH, "end", points[-1][0]))
     ]

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.digest import title_of
 from session_memory.core.schema import Session
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import safe
+from session_memory.errors import SessionMemoryError
+from session_memory.paths import private_dir
 from session_memory.web.markdown import rendered
 from session_memory.web.page import Page
 
@@ -21,9 +27,13 @@ _LONG_SECONDS = 100
 _SHORT_CHARS = 140
 
 
-def environment() -> Environment:
-    """Templates with escaping that cannot be forgotten."""
+def environment(compiled: Path | None = None) -> Environment:
+    """Templates with escaping that cannot be forgotten.
+
+    Compiling those of one page takes as long as making it, so `compiled` keeps them between runs.
+    """
     templates = Environment(
+        bytecode_cache=None if compiled is None else _Compiled(compiled),
         loader=PackageLoader("session_memory.web"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -47,6 +57,22 @@ def environment() -> Environment:
     }
     templates.filters.update(filters)
     return templates
+
+
+class _Compiled(BytecodeCache):
+    """Compiled templates in a private folder; one that cannot be read or written is no loss."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        damaged = (OSError, ValueError, EOFError, TypeError)
+        with suppress(*damaged), (self._folder / bucket.key).open("rb") as file:
+            bucket.load_bytecode(file)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError, SessionMemoryError):
+            replace_file(private_dir(self._folder) / bucket.key, bucket.bytecode_to_string())
 
 
 def render(templates: Environment, page: Page, shared: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -13,17 +14,29 @@ from session_memory.journal.files import read_text
 from session_memory.journal.knowledge import read_knowledge
 from session_memory.journal.paths import journal_paths
 from session_memory.memory.briefing import BriefingLine, briefing_of
-from session_memory.memory.evidence import evidence_for
+from session_memory.memory.evidence import Evidence, evidence_for
 from session_memory.memory.instructions import read_instructions
 from session_memory.memory.layout import MEMORY, memory_root, normalised
 from session_memory.plain_files import read_plain
 from session_memory.recall.scope import find_project
 from session_memory.store.port import Store
+from session_memory.store.told_lines import (
+    LineChoice,
+    as_chosen,
+    choose,
+    read_choices,
+    take_back,
+)
 from session_memory.web.context import WebContext
-from session_memory.web.page import Page, PageRequest
+from session_memory.web.page import GoTo, Page, PageRequest
 
 _CHARS_PER_TOKEN = 4
 _DAYS = 60
+_DONE = {
+    "pin": "The line is told for good.",
+    "correct": "The line is told in your words.",
+    "retire": "The line is told no more.",
+}
 _MEMORY_BYTES = 1 << 20
 
 
@@ -51,18 +64,22 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
     with web.reading() as store:
         project = find_project(store.projects(), page_request.path["project"])
         lines = _told(web, store, project)
+        choices = read_choices(web.paths.data, project.key)
+        told = as_chosen([line.text for line in lines], choices)
         root = normalised(project.root or project.key)
         traces = store.memories.of_root(root)
         why = page_request.word("why")
-        evidence = evidence_for(store, why, web.paths.data) if why else []
+        evidence = _evidence(web, store, why) if why else []
         numbers = {trace.session_id for trace in traces} | {item.session_id for item in evidence}
         sessions = {number: store.session(number) for number in numbers}
     return Page(
         "memory.html",
         {
             "project": project,
-            "lines": lines,
-            "tokens": _tokens(lines),
+            "lines": told,
+            "retired": [each.line for each in choices if each.choice == "retire"],
+            "tokens": sum(len(text) for text, _ in told) // _CHARS_PER_TOKEN,
+            "note": page_request.query.get("note", ""),
             "memory": _page_of(web, root),
             "traces": traces,
             "why": why,
@@ -71,6 +88,29 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
             "sessions": sessions,
         },
     )
+
+
+def _evidence(web: WebContext, store: Store, line: str) -> list[Evidence]:
+    try:
+        return evidence_for(store, line, web.paths.data)
+    except NotFound:  # a line in the user's own words, or of sessions that are gone
+        return []
+
+
+def decide_on_line(web: WebContext, page_request: PageRequest) -> GoTo:
+    """Tell a line for good, in other words, no more, or as sessions show it."""
+    with web.reading() as store:
+        project = find_project(store.projects(), page_request.path["project"])
+    line, choice = page_request.form.get("line", ""), page_request.form.get("choice", "")
+    here = f"/memory/{quote(page_request.path['project'], safe='')}"
+    if choice == "as it was":
+        take_back(web.paths.data, project.key, line)
+        return GoTo(here, "The line is told as sessions show it.")
+    if choice not in ("pin", "correct", "retire") or not line:
+        raise NotFound(f"There is no decision {choice!r}")
+    text = " ".join(page_request.form.get("text", "").split()) if choice == "correct" else ""
+    choose(web.paths.data, LineChoice(project.key, line, choice, text))
+    return GoTo(here, _DONE[choice])
 
 
 def _told(web: WebContext, store: Store, project: Project) -> list[BriefingLine]:
@@ -95,10 +135,6 @@ def _journal(web: WebContext, project: Project, page_request: PageRequest) -> di
         "journal_title": day or (articles[article].title if article else ""),
         "journal_text": text or (articles[article].body if article else ""),
     }
-
-
-def _tokens(lines: list[BriefingLine]) -> int:
-    return sum(len(line.text) for line in lines) // _CHARS_PER_TOKEN
 
 
 def _page_of(web: WebContext, root: str) -> str:

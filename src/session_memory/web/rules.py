@@ -237,7 +237,7 @@ def _versions(web: WebContext) -> dict[str, int]:
 
 def _if_approved(web: WebContext, name: str, row: dict[str, Any]) -> list[FileDiff]:
     """The files a yes would change; none where the gate holds it back."""
-    if not row["gate"]["promotes"] or row["status"] in ("approved", "rejected", "retired"):
+    if not row["gate"]["promotes"] or row["status"] not in ("candidate", "provisional"):
         return []
     request = DecisionRequest("approve", name, default_reviewer(web.environ), web.clock())
     (would,) = decide(web.curate, [request], dry_run=True)

@@ -7,8 +7,6 @@ when pages were dropped because text had to go: the file lies among them and is 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
 from session_memory import __version__
@@ -17,9 +15,10 @@ from session_memory.core.hashing import blake2b
 from session_memory.core.schema import Project
 from session_memory.memory.briefing import briefing_of
 from session_memory.memory.instructions import read_instructions
-from session_memory.paths import private_dir
+from session_memory.paths import Paths, private_dir
 from session_memory.settings import Config
 from session_memory.store.port import CaptureStore
+from session_memory.store.told_lines import as_chosen, read_choices
 from session_memory.worker.injection_pages import FOLDER, LINES
 
 DAY_MS = 86_400_000
@@ -35,9 +34,10 @@ class Kept(msgspec.Struct, frozen=True):
 class Briefings:
     """The lines of each project, for one refresh of the pages."""
 
-    def __init__(self, store: CaptureStore, state: Path, config: Config, now_ms: int) -> None:
+    def __init__(self, store: CaptureStore, paths: Paths, config: Config, now_ms: int) -> None:
         self._store = store
-        self._file = private_dir(state / FOLDER) / LINES
+        self._choices = read_choices(paths.data)
+        self._file = private_dir(paths.state / FOLDER) / LINES
         self._targets = [name for name in config.distribute.targets if name.endswith(".md")]
         self._day = now_ms // DAY_MS
         self._sessions = store.digest_stamps()
@@ -53,7 +53,8 @@ class Briefings:
             made = briefing_of(self._store, project, instructions)
             kept = Kept(stamp, tuple(line.text for line in made))
         self._made[project.key] = kept
-        return kept.lines
+        choices = [each for each in self._choices if each.project == project.key]
+        return tuple(text for text, _ in as_chosen(kept.lines, choices))
 
     def save(self) -> bool:
         """Keep the lines for the next run; False where pages were dropped since this one began.

@@ -74,7 +74,7 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
         A project that fails has no page, and stops no other.
         """
         for _ in range(2):  # once more where text was forgotten while its lines were read
-            briefings = Briefings(store, self.paths.state, self.config, now_ms)
+            briefings = Briefings(store, self.paths, self.config, now_ms)
             pages = self._pages(store, briefings, now_ms, failed)
             if briefings.save():
                 break

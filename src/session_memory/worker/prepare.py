@@ -79,7 +79,7 @@ def _remember(store: Store, features: WorkerFeatures, progress: Progress, done: 
 
 
 def _example(store: Store, features: WorkerFeatures) -> Example | None:
-    briefings = Briefings(store, features.paths.state, features.config, features.clock())
+    briefings = Briefings(store, features.paths, features.config, features.clock())
     projects = {project.id: project for project in store.projects() if project.root}
     seen: set[int] = set()
     elsewhere: Example | None = None

@@ -1,0 +1,95 @@
+"""What a person decided on the lines that new sessions of a project are told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from session_memory.atomic_files import replace_file
+from session_memory.errors import Refused
+from session_memory.paths import private_dir
+
+FILE = "told.json"
+LINE_CHARS = 400
+_FIGURES = re.compile(r"\d+")
+
+Choice = Literal["pin", "correct", "retire"]
+
+
+class LineChoice(msgspec.Struct, frozen=True):
+    """One decision: tell a line for good, in other words, or no more."""
+
+    project: str
+    line: str
+    """As it was told; its figures may change, and it is still the same line."""
+    choice: Choice
+    text: str = ""
+    """The corrected words."""
+
+    @property
+    def told(self) -> str:
+        """What is told in its place."""
+        return self.text or self.line
+
+
+def read_choices(data: Path, project: str | None = None) -> list[LineChoice]:
+    """All decisions, or those on one project; none where there is no file."""
+    path = data / FILE
+    try:
+        choices = msgspec.json.decode(path.read_bytes(), type=list[LineChoice])
+    except FileNotFoundError:
+        return []
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        hint = "delete that file; the decisions on told lines are lost"
+        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    return [each for each in choices if project in (None, each.project)]
+
+
+def choose(data: Path, choice: LineChoice) -> None:
+    """Keep a decision in place of an earlier one on the same line."""
+    if choice.choice == "correct" and not 0 < len(choice.text) <= LINE_CHARS:
+        raise Refused(f"a line has 1 to {LINE_CHARS} characters")
+    take_back(data, choice.project, choice.line)
+    _write(data, [*read_choices(data), choice])
+
+
+def take_back(data: Path, project: str, line: str) -> None:
+    """Drop the decision on a line: it is told, or not, as sessions show it."""
+    drop_choices(data, lambda each: each.project == project and is_same(each.line, line))
+
+
+def drop_choices(data: Path, unwanted: Callable[[LineChoice], bool]) -> None:
+    """Drop decisions."""
+    before = read_choices(data)
+    left = [each for each in before if not unwanted(each)]
+    if len(left) < len(before):
+        _write(data, left)
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two lines differ in figures alone, such as how many sessions showed it."""
+    return _FIGURES.sub("0", one) == _FIGURES.sub("0", other)
+
+
+def as_chosen(
+    lines: Sequence[str], choices: Sequence[LineChoice]
+) -> list[tuple[str, LineChoice | None]]:
+    """The lines that are told, with the decision on each; pinned ones even if none shows them."""
+    told: list[tuple[str, LineChoice | None]] = []
+    for line in lines:
+        choice = next((each for each in choices if is_same(each.line, line)), None)
+        if choice is None:
+            told.append((line, None))
+        elif choice.choice != "retire":
+            told.append((choice.text or line, choice))
+    kept = {choice.line for _, choice in told if choice}
+    lasting = [each for each in choices if each.choice != "retire" and each.line not in kept]
+    return [*told, *((each.told, each) for each in lasting)]
+
+
+def _write(data: Path, choices: list[LineChoice]) -> None:
+    replace_file(private_dir(data) / FILE, msgspec.json.encode(choices))
