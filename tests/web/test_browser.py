@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
+from tests.web.browsing import Watched, watching
 from tests.web.served import Served, serving
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
@@ -29,30 +28,11 @@ PATHS = (
         "/privacy",
         "/forget?text=checkout",
         "/effect",
+        "/health",
+        "/usage?days=&by=model",
+        "/sessions?day=2026-03-02",
     ),
 )
-_QUIET = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
-
-
-def _program() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    if os.environ.get("CI"):
-        pytest.fail("CI needs a browser: run `make test-tools`")
-    pytest.skip("no Chromium here: `make test-tools` installs it")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = _program()
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=list(_QUIET))
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -78,36 +58,9 @@ def served(space: Workspace) -> Iterator[Served]:
         yield page
 
 
-class Watched:
-    """A page whose errors and requests are noted."""
-
-    def __init__(self, page: Page, served: Served) -> None:
-        self.page = page
-        self.base = f"http://{served.host}"
-        self.errors: list[str] = []
-        self.foreign: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        page.on("request", self._note)
-        page.on("dialog", lambda dialog: self.errors.append(dialog.message))
-
-    def _note(self, request: object) -> None:
-        url = str(getattr(request, "url", ""))
-        if not url.startswith((f"{self.base}/", "data:")):
-            self.foreign.append(url)
-
-    def goto(self, path: str) -> None:
-        answer = self.page.goto(self.base + path)
-        assert answer is not None and answer.status == 200, (path, answer and answer.status)
-
-
 @pytest.fixture
 def watched(browser: Browser, served: Served) -> Iterator[Watched]:
-    page = browser.new_page(viewport={"width": 1600, "height": 900})
-    watched = Watched(page, served)
-    page.goto(served.link)
-    yield watched
-    page.close()
+    yield from watching(browser, served)
 
 
 @pytest.mark.rows("WEB-04")
