@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from session_memory.core.loop.catalog import Evidence, Proposal
 from session_memory.core.text.safe_text import stripped
-from session_memory.redact import Redactor
-from session_memory.redact.placeholder import render
+
+if TYPE_CHECKING:
+    from session_memory.redact import Redactor
 
 Clean = Callable[[str], str]
 
@@ -20,6 +22,7 @@ TEXT_LIMIT = 4000
 
 def make_clean(redactor: Redactor) -> Clean:
     """A function that takes secrets, escapes and invisible characters out of a text."""
+    from session_memory.redact.placeholder import render  # with all rules, which a count needs not
 
     def clean(text: str) -> str:
         # Stripping may join the halves of a secret, or a secret with the word next to it, so the
