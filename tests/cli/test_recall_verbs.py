@@ -217,3 +217,26 @@ def test_a_search_loads_nothing_of_distilling() -> None:
     ).stdout.split()
     assert "session_memory.recall.search" in loaded
     assert [name for name in loaded if name.startswith("session_memory.distil")] == []
+
+
+@pytest.mark.rows("SRC-14")
+def test_every_found_line_names_what_show_jumps_to(space: Workspace) -> None:
+    lines = run(space, "search", "mend house").splitlines()
+    names = [line.split()[2] for line in lines if line.startswith("  2026-")]
+    assert len(names) == 4
+    for name in names:
+        shown = run(space, "show", name)
+        assert f"  {name}\n" in shown
+        assert "mend the house" in shown
+    (item, *_) = json.loads(run(space, "search", "tiles", "--json"))["items"]
+    for reference in (item["id"], str(item["turn_id"])):
+        assert "buy tiles" in run(space, "show", reference)
+    assert "is not stored" in run_error(space, "show", f"{item['session_id']}:9999")
+
+
+def run_error(space: Workspace, *arguments: str) -> str:
+    app = App(space.environ(), clock=lambda: space.now)
+    result = CliRunner().invoke(
+        cli, ["--config", str(space.write_config()), *arguments], obj=app, standalone_mode=False
+    )
+    return str(result.exception)

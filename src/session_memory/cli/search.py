@@ -21,6 +21,7 @@ from session_memory.cli.recall_options import open_recall, scope_request
 from session_memory.cli.session_argument import named, session_option
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.digest import title_of
+from session_memory.core.event_ids import event_name
 from session_memory.core.schema import EventKind
 from session_memory.errors import NotFound
 from session_memory.recall.requests import SearchRequest
@@ -76,8 +77,9 @@ def command(
     What fits best comes first, whatever it is: a prompt, an answer, a command, an error, an edit,
     or an observation made of them. Quotes and operators have no special meaning, and neither has a
     dash before a word that is no option of this command. Rare words count more than common ones.
-    Filters apply to everything: an observation counts as the event it was read from. -v adds the
-    number of the event and the score of each.
+    Filters apply to everything: an observation counts as the event it was read from. Every line
+    names what was found, such as 42:17: `show 42:17` shows it with what came before and after. -v
+    adds the score of each.
 
     \b
     Examples:
@@ -132,13 +134,14 @@ def _echo_session(app: App, store: SessionReader, items: list[FoundItem], around
     for item in items:
         count = item.duplicate_count
         times = f" ({count} times)" if isinstance(count, int) and count > 1 else ""
-        when = paint((item.updated_at or "")[:16].replace("T", " "), "dim")
+        shown_at = (item.updated_at or "")[:16].replace("T", " ")
+        when = paint(f"{shown_at}  {_name(item)}", "dim")
         word = (
             item.type if columns() is None else _SPOKEN.get(item.type, item.type.replace("_", " "))
         )
         kind = paint(f"{word}:", "error" if item.type == "error" else None)
         if app.verbosity:
-            kind = f"{kind} (event {item.turn_id}, score {item.score})"
+            kind = f"{kind} (score {item.score})"
         snippet = f"{one_line(item.summary)}{times}"
         if columns() is None:  # one line each, for grep
             click.echo(f"  {when}  {kind} {snippet}")
@@ -146,6 +149,11 @@ def _echo_session(app: App, store: SessionReader, items: list[FoundItem], around
             click.echo(f"  {when}  {kind}\n" + fit(f"    {snippet}"))
         for line in _turns_around(store, item, around) if around else ():
             click.echo(fit(f"    | {line}"))
+
+
+def _name(item: FoundItem) -> str:
+    """What `show` takes to jump there."""
+    return event_name(item.turn_id) if item.turn_id is not None else item.id
 
 
 def _turns_around(store: SessionReader, hit: FoundItem, around: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import click
@@ -12,10 +13,16 @@ from session_memory.cli.output import columns, emit_json, fit, hanging, one_line
 from session_memory.cli.session_argument import named
 from session_memory.cli.store import reading
 from session_memory.clock import iso
+from session_memory.core.event_ids import event_id, event_name, named_event, split
 from session_memory.core.schema import Session, SessionEvent
+from session_memory.errors import NotFound
 from session_memory.redact import render
+from session_memory.store.port import Store
 
 SHORT_LINES, SHORT_CHARS = 12, 1200
+AROUND = 4
+"""Events shown before and after one that was asked for."""
+_OBSERVATION = re.compile("[0-9a-f]{24}")
 _IN_TRANSCRIPT = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_result", "error"})
 
 
@@ -35,6 +42,9 @@ def command(
 ) -> None:
     """Show one session.
 
+    What `search` found is shown with what came before and after it: SESSION is then the name on
+    its line, such as 42:17.
+
     SESSION, here and in every command, is the number that lists print, or the id its agent gave
     it: whole, or a prefix that only one session has. Digits alone are always the number: put `id:`,
     or the agent and a colon, before an id that is digits alone.
@@ -42,6 +52,7 @@ def command(
     \b
     Examples:
       session-memory show 42                a readable transcript
+      session-memory show 42:17             one event, and those around it
       session-memory show 42 --digest       what is kept when its raw text is evicted
       session-memory show 1f6a2c --events   everything, one line each
       session-memory show id:20260301       by an id that is digits alone
@@ -52,17 +63,42 @@ def command(
         show_digest(app, session)
         return
     with reading(app) as store:
-        stored = store.find_session(session)
+        wanted = _event(store, session)
+        stored = store.find_session(session if wanted is None else str(split(wanted)[0]))
         if history:
             events = store.superseded_events(stored.id)
         else:
             events = store.events(stored.id, texts=True)
+        if wanted is not None:
+            events = _around(list(events), wanted)
         if app.json:
             emit_json({"session": stored, "events": [_rendered(event) for event in events]})
             return
         click.echo("\n".join(_header(stored, verbose=app.verbosity > 0)))
         for line in _event_lines(events) if as_events else _transcript(events, full):
             click.echo(fit(line))
+
+
+def _event(store: Store, name: str) -> int | None:
+    """The event that a line of `search` names, by its own name or by that of an observation."""
+    event = named_event(name)
+    if event is None and _OBSERVATION.fullmatch(name):
+        observation = store.scopes.observation(name)
+        if observation is not None:
+            return observation.event or event_id(observation.session, 0)
+    return event
+
+
+def _around(events: list[SessionEvent], wanted: int) -> list[SessionEvent]:
+    """An event and those next to it; raises where it is no longer stored."""
+    spoken = [each for each in events if each.kind in _IN_TRANSCRIPT or each.id == wanted]
+    place = next((n for n, each in enumerate(spoken) if each.id == wanted), None)
+    if place is None:
+        raise NotFound(
+            f"event {event_name(wanted)} is not stored",
+            hint=f"`session-memory show {split(wanted)[0]}` shows what is stored of its session",
+        )
+    return spoken[max(0, place - AROUND) : place + AROUND + 1]
 
 
 def _rendered(event: SessionEvent) -> SessionEvent:
@@ -110,7 +146,7 @@ def _transcript(events: Iterable[SessionEvent], full: bool) -> Iterator[str]:
         if event.kind == "compaction":
             yield "--- the agent compacted its context here ---\n"
         elif event.kind in _IN_TRANSCRIPT and (event.text or event.command or event.is_unpaired):
-            yield f"{_clock(event)} {_speaker(event)}{_mark(event)}"
+            yield f"{_clock(event)} {_speaker(event)}{_mark(event)}  {event_name(event.id)}"
             yield _indented(_body(event), full) + "\n"
 
 

@@ -9,14 +9,17 @@ observation by the words it was put into. Measured on two sets of questions (doc
   stand before the error.
 - Hits that hold more of the rare words are better than hits that hold one of them often.
 - An event that somebody found worth an observation with these words is the better hit.
+- Words that stand side by side in the question and in a hit, as in a message or a command, are a
+  better match than the same words far apart.
 - A hit in a session with further good hits is more likely the one that was meant. So that one
-  session does not fill a page, no more than seven of ten are of the same one.
+  session does not fill a page, no more than seven of ten are of the same one, and the last is
+  of a session that the page does not show yet.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -30,13 +33,15 @@ NOTED = 1.0
 COMPANY = 0.5
 """How much of the best score a session's good hits can add to each of them."""
 COMPANIONS = 3
-RANK_SCALE = 10
+RANK_SCALE = 20
 """The place at which a rank counts half as much as the first."""
-COVERED = 0.5
+COVERED = 0.75
 """What holding every word adds to a hit, as a part of the best score; half of them a quarter."""
+PAIRED = 0.5
+"""What holding the words as neighbours, as the question has them, adds in the same way."""
 ALL_TERMS_BONUS = 0.25
 """Of the best score: every word present outweighs one of them often, but not by far."""
-PAGE, OF_ONE_SESSION = 10, 7
+PAGE, OF_ONE_SESSION, OF_OTHERS = 10, 7, 1
 VARIED_PAGES = 10
 """Further down nobody reads on to find another session."""
 
@@ -173,22 +178,35 @@ def _company(hits: Iterable[Hit]) -> dict[int, float]:
     }
 
 
+def with_pairs(hits: Sequence[Scored], near: Sequence[Collection[int]]) -> list[Scored]:
+    """The same hits, the higher the more pairs of neighbouring words they hold side by side."""
+    if not hits or not any(near):
+        return list(hits)
+    step = PAIRED * hits[0].score / len(near)
+    held = Counter(row for rows in near for row in rows)
+    lifted = [Scored(hit.id, hit.session, hit.score + step * held[hit.id]) for hit in hits]
+    return sorted(lifted, key=lambda hit: (-hit.score, -hit.id))
+
+
 def varied(ranked: Sequence[Hit]) -> list[Hit]:
-    """The same order, but in each page a session takes seven places at most while others wait."""
+    """The same order, but no session takes more than its places in a page while others wait."""
     waiting, ordered = list(ranked), list[Hit]()
     for _ in range(VARIED_PAGES):
-        counts: defaultdict[int, int] = defaultdict(int)
-        page: list[Hit] = []
-        later: list[Hit] = []
-        for place, hit in enumerate(waiting):
-            if len(page) == PAGE:
-                later += waiting[place:]
-                break
-            if counts[hit.session] < OF_ONE_SESSION:
-                counts[hit.session] += 1
-                page.append(hit)
-            else:
-                later.append(hit)
+        page, waiting = _page(waiting)
         ordered += page
-        waiting = later
     return ordered + waiting
+
+
+def _page(waiting: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
+    """The next page, and what is left in its order."""
+    page, later = list[Hit](), list[Hit]()
+    shown = Counter[int]()
+    for hit in waiting:
+        most = OF_ONE_SESSION if len(page) < PAGE - OF_OTHERS else 1
+        if len(page) < PAGE and shown[hit.session] < most:
+            shown[hit.session] += 1
+            page.append(hit)
+        else:
+            later.append(hit)
+    missing = PAGE - len(page)  # no other session has anything to say
+    return page + later[:missing], later[missing:]

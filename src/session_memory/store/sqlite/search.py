@@ -7,6 +7,7 @@ everywhere, the newest rows are taken unscored.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -14,7 +15,15 @@ import msgspec
 from session_memory.core.observation_order import PRECEDENCE
 from session_memory.core.schema import EXCLUDED_STATUSES
 from session_memory.core.text.search_terms import Terms, terms_of
-from session_memory.store.search_rank import Hit, IndexHits, Noted, Scored, fuse, with_coverage
+from session_memory.store.search_rank import (
+    Hit,
+    IndexHits,
+    Noted,
+    Scored,
+    fuse,
+    with_coverage,
+    with_pairs,
+)
 from session_memory.store.sqlite.connection import Database, rows
 from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
 from session_memory.store.sqlite.similar_words import similar_words
@@ -28,6 +37,9 @@ FEW_SESSIONS = 100
 """Up to here an index is asked session by session: looking each up costs 20 microseconds."""
 MOST_RANKED = 300
 """Rows of each index that take part in the order: the same for every page of an answer."""
+MOST_PAIRS = 8
+NEARNESS = 3
+"""Words that may stand between two neighbouring words of a question."""
 WITH_ALL_TERMS = 200
 """Rows that hold every term get a bonus; the newest this many are looked at."""
 
@@ -170,7 +182,27 @@ def _hits(db: Database, index: _Index, terms: Terms) -> list[Scored]:
         ]
     best = _scored(db, index, _rarest(known, counts, index.most_scored))
     telling = {word: found for word, found in holding.items() if len(found) <= index.most_scored}
-    return with_coverage(best, whole, telling)
+    ranked = with_coverage(best, whole, telling)
+    return with_pairs(ranked, _near(db, index, terms.words, counts))
+
+
+def _near(
+    db: Database, index: _Index, words: tuple[str, ...], counts: dict[str, int]
+) -> list[set[int]]:
+    """For each pair of neighbouring words the rows that hold them side by side, or nearly so."""
+    if index.name != "event_text":
+        return []
+    pairs = list(pairwise(words))[:MOST_PAIRS]
+    close = f"{index.select(f'{index.name}.rowid', every=True)} LIMIT {index.most_scored}"
+    near: list[set[int]] = []
+    for pair in pairs:
+        rarer = min(counts[word] for word in pair)
+        # Two words that stand everywhere take too long to be looked for together.
+        is_looked_for = 0 < rarer <= index.most_scored
+        expression = f"NEAR({' '.join(map(_quoted, pair))}, {NEARNESS})"
+        found = rows(db, close, (*index.bindings, expression)) if is_looked_for else []
+        near.append({row[0] for row in found})
+    return near
 
 
 def _rarest(known: list[str], counts: dict[str, int], most: int) -> str:
