@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 from urllib.parse import quote
@@ -70,3 +71,16 @@ def test_places_in_a_decoded_text_lead_back_to_the_same_characters(text: bytes) 
         assert all(first < last for first, last in places)
         assert places == sorted(places)
         assert rule.decode(text[: places[-1][1]] if places else b"").data == decoded.data
+
+
+@pytest.mark.rows("RED-02")
+def test_a_login_in_base64_goes_whole() -> None:
+    for plain in (
+        '{"password":"harborlane"}',
+        "x DB_PASSWORD=harborlane\n",
+        'a: 1\ntoken: "a1b2c3d4e5f6"',
+    ):
+        coded = base64.b64encode(plain.encode()).decode()
+        assert coded not in REDACTOR.redact_text(f"config: {coded} # end")
+    harmless = base64.b64encode(b'{"password": null}').decode()
+    assert REDACTOR.redact_text(harmless) is harmless

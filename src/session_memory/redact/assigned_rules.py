@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from session_memory.redact.rule import Rule, fake
 from session_memory.redact.secret_names import SUFFIX
 from session_memory.redact.value_checks import (
+    ends_as_name,
     is_key,
+    is_literal,
     is_mixed,
     is_password_text,
-    is_quoted,
+    is_random,
     is_word_value,
 )
 
@@ -98,7 +100,7 @@ def _is_text(value: bytes, name: bytes) -> bool:
     if name[:4].lower() == b"salt":
         return is_key(value) or is_mixed(value)
     if b" " not in value:
-        return is_password_text(value)
+        return is_password_text(value) and not (name[:1] in b"sS" and ends_as_name(value))
     words = value.split(b" ")
     return is_phrase(value) or (
         name[:1] in b"sS" and len(words) == 2 and all(map(_is_plain, words)) and value.islower()
@@ -141,7 +143,11 @@ def _assigned(text: bytes, start: int, end: int) -> Places:
 def _assigned_bare(text: bytes, start: int, end: int) -> Places:
     """A password without quotes: alone on its line, behind a tight `=`, or among other pairs."""
     if text[start : start + 1] in b"sS":
-        return  # names of secrets stand there as often as secrets
+        # Names of secrets stand there as often as secrets; what is random is none.
+        salted = _BARE.match(text, end) if text[start : start + 4].lower() == b"salt" else None
+        if salted and len(salted[0]) >= _SALT and is_random(salted[0]) and is_literal(salted[0]):
+            yield salted.span()
+        return
     before, rest = _before(text, start), _rest(text, end)
     if _LINE_BEFORE.match(before) and rest.islower() and is_phrase(rest):
         yield end, end + len(rest)
@@ -166,6 +172,7 @@ def _is_setting_text(value: bytes) -> bool:
     return is_password_text(value) and not _CODE.match(value)
 
 
+_SALT = 8
 _CODE = re.compile(
     rb"[$@%{<!]|(?:str|int|string|bool|None|null|true|false)\b|[a-z]+\.[a-zA-Z]+\.|[A-Z0-9_]+$"
 )
@@ -179,10 +186,14 @@ def _phrase(text: bytes, _start: int, end: int) -> Places:
 
 
 _STORES = re.compile(
-    rb"(?i)(?:env|environ\.get|set\w*|put|define|property|setitem|header|add|string|append)\s*"
-    rb"\(\s*['\"`]?[\w.-]*$"
+    rb"(?i)(?:env|get\w*|set\w*|put|define|property|setitem|header|add|string|append)"
+    rb"(?:<[\w ]{1,20}>)?\s*\(\s*(?:[^()'\"`]{0,40},\s*)?['\"`]?[\w.-]*$"
 )
 _SETS = re.compile(rb"(?:\b[sS]et|\b[wW]ith|[.>:])(?:[A-Z][a-z]*|_)*_?$")
+
+
+_KEY_OR_SALT = re.compile(rb"(?i)_(?:key|salt)")
+_GENERATED = 16
 
 
 def _argument(text: bytes, start: int, end: int) -> Places:
@@ -194,7 +205,12 @@ def _argument(text: bytes, start: int, end: int) -> Places:
     if not (stores and quoted and quoted.lastindex):
         return
     value = quoted[quoted.lastindex]
-    if is_phrase(value) if b" " in value else is_quoted(value):
+    keyed = not called and _KEY_OR_SALT.match(text, start)
+    if keyed:
+        found = len(value) >= _GENERATED and is_random(value.replace(b" ", b""))
+    else:
+        found = is_phrase(value) if b" " in value else is_password_text(value)
+    if found:
         yield quoted.span(quoted.lastindex)
 
 
@@ -303,11 +319,11 @@ ASSIGNED = (
         + _PASSWORD
         + rb"|"
         + _PHRASE
-        + rb")"
+        + rb"|_key|_salt)"
         + SUFFIX
         + rb"(?:['\"`]\s*,\s*|\()",
         everyday=True,
-        keywords=(*_PASSWORD_KEYWORDS, "mnemonic", "phrase", "words"),
+        keywords=(*_PASSWORD_KEYWORDS, "mnemonic", "phrase", "words", "_key", "_salt"),
         find=_argument,
         must_match=(
             'os.getenv("SMTP_PASSWORD", "falcon")',

@@ -5,6 +5,7 @@ Each rule looks for a sign that a name and a value are encoded, so that most tex
 
 from __future__ import annotations
 
+import base64
 import re
 
 from session_memory.redact.decoded import Decoded
@@ -47,11 +48,49 @@ def _entities(text: bytes) -> Decoded:
     return Decoded(text, _ENTITY, meaning)
 
 
+def _core(word: bytes, offset: int) -> str:
+    """What every base64 text holds that encodes a word at this offset of three bytes."""
+    coded = base64.b64encode(bytes(offset) + word + bytes(3)).decode()
+    return coded[-(-offset * 8 // 6) : (offset + len(word)) * 8 // 6]
+
+
+_WORDS = (
+    *(b"password", b"passwd", b"secret", b"token", b"api_key", b"apikey", b"PASSWORD", b"SECRET"),
+    *(b"TOKEN", b"API_KEY"),
+)
+_CORES = tuple(_core(word, offset) for word in _WORDS for offset in range(3))
+_IN_BASE64 = re.compile(
+    rb"(?<![\w+/-])[A-Za-z0-9+/_-]*(?:" + "|".join(_CORES).encode() + rb")[A-Za-z0-9+/_-]*={0,2}"
+)
+
+
+def _base64(text: bytes) -> Decoded:
+    def meaning(coded: re.Match[bytes]) -> bytes:
+        body = coded[0].rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+        try:
+            plain = base64.b64decode(body + b"=" * (-len(body) % 4), validate=True)
+            shown = plain.decode().replace("\n", "").replace("\t", "").isprintable()
+        except ValueError:  # no base64, or no text in it
+            return coded[0]
+        return plain if shown else coded[0]
+
+    return Decoded(text, _IN_BASE64, meaning)
+
+
 def _colours(text: bytes) -> Decoded:
     return Decoded(text, _COLOUR, b"")
 
 
 ENCODINGS = (
+    Rule(
+        id="in-base64",
+        pattern="|".join(_CORES).encode(),
+        keywords=_CORES,
+        exact=True,
+        decode=_base64,
+        must_match=("c: " + "eyJwYXNzd29yZCI6ImhhcmJv" + "cmxhbmUifQ==",),
+        must_not_match=("c: " + "eyJwYXNzd29yZCI6" + "bnVsbH0=",),
+    ),
     Rule(
         id="in-json-string",
         pattern=_NAMES + _REST + rb"\\+(?:[\"\']|u00(?:22|27|3[adAD]))",

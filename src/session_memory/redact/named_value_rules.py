@@ -15,6 +15,7 @@ from session_memory.redact.secret_names import (
     WEAK_KEYWORDS,
 )
 from session_memory.redact.value_checks import (
+    has_random_run,
     is_environment,
     is_key,
     is_literal,
@@ -112,6 +113,17 @@ NAMED = (
             '"token_type": "hunter2!"',
             'dbPassword = os.environ["DB_PASSWORD"]',
         ),
+    ),
+    Rule(
+        id="secret-object",
+        # "apiToken": "{\\"...\\": ...}": a whole object, as a text
+        pattern=rb"(?i)(?:" + STRONG + rb")\"\s*[:=]\s*\"(\{\\\"(?:[^\"\\]|\\.)*\})\"",
+        prefilter=_ENDED + rb"\"\s*[:=]\s*\"\{\\\"",
+        group=1,
+        keywords=STRONG_KEYWORDS,
+        check=has_random_run,
+        must_match=('"Apitoken":"{\\"key\\":\\"swordfishharbor9\\"}"',),
+        must_not_match=('"token": "{\\"type\\": \\"bearer\\"}"', '"tokens":"{\\"a\\":1}"'),
     ),
     Rule(
         id="argument",

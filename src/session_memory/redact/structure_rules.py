@@ -141,6 +141,17 @@ def _inserted(text: bytes, start: int, end: int) -> Places:
                     yield first, last
 
 
+_CONTINUED = re.compile(rb"\\?\r?\n[ \t]+([A-Za-z0-9+/=_-]{12,})(?=\\?[\"']?[ \t]*(?:\r?\n|$))")
+
+
+def _wrapped(text: bytes, start: int, end: int) -> Places:
+    """The further lines of a value that was wrapped."""
+    end = len(text[: text.index(b"\n", start, end)].rstrip(b"\r\\"))
+    while (line := _CONTINUED.match(text, end)) and is_key(line[1]):
+        yield line.span(1)
+        end = line.end()
+
+
 _NEXT = re.compile(rb"\n(?:---|kind:)")
 _DATA = re.compile(rb"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n")
 _ENTRY = re.compile(
@@ -246,6 +257,16 @@ STRUCTURES = (
             "INSERT INTO users (name, password) VALUES (?, ?)",
             "INSERT INTO users (name, host) VALUES ('me', 'swordfish')",
         ),
+    ),
+    Rule(
+        id="wrapped-value",
+        pattern=rb"(?i)(?:pass|pwd|secret|token|key)[\w-]{0,12}[\"']?\s*[:=][ \t]*[\"']?"
+        rb"[a-z0-9+/_=-]{16,}\\?\r?\n[ \t]+[a-z0-9+/=_-]{12}",
+        everyday=True,
+        keywords=("pass", "pwd", "secret", "token", "key"),
+        find=_wrapped,
+        must_match=(fake("api_key: ", 48, HEX) + "\n  " + fake("", 48, HEX),),
+        must_not_match=(fake("api_key: ", 48, HEX) + "\n  some_longer_setting_name",),
     ),
     Rule(
         id="kubernetes-secret",

@@ -58,12 +58,13 @@ _REFERENCE = re.compile(
     rb"[A-Za-z_]\w*(?:\[[\w.,|\[\]]*\]|<[\w.,|<>\[\]]*>)[,;=)?]*$|"
     rb"\$\{[^}]*\}[,;)]*$|\$\([^)]*\)?$|\$[A-Za-z_]\w*[,;)]*$|<[A-Za-z][\w .-]*>[,;)]*$|"
     rb"\{\{.*|\$\{\{.*|\*[A-Za-z_]\w*$|%[A-Za-z_]\w*%$|`\$\{.*|\{[A-Za-z_][\w.]*\}[,;)]*$|"
-    rb"[A-Za-z_][\w.]*\([`\w.,\s]*[)`,;]*$"
+    rb"[A-Za-z_][\w.]*\([`\w.,\s]*[)`,;]*$|[A-Za-z_][\w.]*<[\w ,\[\]]{1,40}>\("
 )
 """A whole value that is code: a call, a member, an item, a type, a variable, a template."""
 _DIGIT_INSIDE = re.compile(rb"[A-Za-z][0-9]+[A-Za-z]")
 _TO_FILL_IN = re.compile(
-    rb"(?i)(?:(?:your|yours|tu|votre|dein|seu)[-_ ][a-z_ -]+|(?:your?|my|the)[-_]?(?:own[-_])?"
+    rb"(?i)(?:(?:your|yours|tu|tua|votre|dein|mein|seu|sua)[-_ ][a-z_ -]+|"
+    rb".*(?:\xe4\xbd\xa0|\xe6\x82\xa8)\xe7\x9a\x84.*|(?:your?|my|the)[-_]?(?:own[-_])?"
     + _NOUN
     + rb"|"
     rb"change[-_]?(?:me|this)|(?:[a-z]+[-_])*(?:change|replace)[-_](?:in|me|this|it|with|before)\b.*|"
@@ -144,7 +145,8 @@ def is_setting(value: bytes) -> bool:
 
 def is_environment(value: bytes) -> bool:
     """A value of an environment variable: also none that only says what belongs there."""
-    return is_setting(value) and not names_itself(value[:LOOKED_AT])
+    head = value[:LOOKED_AT]
+    return is_setting(head) and not (names_itself(head) or ends_as_name(head))
 
 
 def is_literal(value: bytes) -> bool:
@@ -175,7 +177,7 @@ _ONLY_NOUN = re.compile(
 _DESCRIPTIONS = frozenset(
     b"a access account admin an another anthropic any api app aws azure bad bearer body bot "
     b"client confirm confirmation correct csrf current db default dummy email emails empty "
-    b"encrypted enter expired facebook fake field file for forgot github gitlab google hashed "
+    b"encoded encrypted enter expired facebook fake field file for forgot github gitlab google hashed "
     b"header id in input invalid is jwt label lbl login missing mock my name nested new no not "
     b"oauth of old only openai or plain private public query queue raw refresh repeat required "
     b"reset sample service session set shared show signing slack some string stripe temp "
@@ -210,7 +212,7 @@ def is_word_value(value: bytes) -> bool:
 def is_quoted(value: bytes) -> bool:
     """A value in quotes under a name such as `password`: anything but a label or an identifier."""
     head = value[:LOOKED_AT]
-    if not is_setting(head) or _NAMES_ITSELF.match(head) or is_label(head):
+    if not is_setting(head) or _NAMES_ITSELF.match(head) or is_label(head) or ends_as_name(head):
         return False
     return not (_IDENTIFIER.match(head) and _CAMEL_OR_SNAKE.search(head) and is_spoken(head))
 
@@ -226,6 +228,16 @@ def is_password_text(value: bytes) -> bool:
     if not is_setting(head) or is_label(head):
         return False
     return head.lower() not in _TYPE_WORDS and not names_itself(head)
+
+
+_ENDS_AS_NAME = re.compile(
+    rb"(?i)[a-z]+(?:[-_][a-z]+)*[-_](?:token|secret|key)(?:[-_]?[0-9]{1,2})?$"
+)
+
+
+def ends_as_name(value: bytes) -> bool:
+    """Words that end in what they stand for, `shop-client-secret`: keys and tokens are no words."""
+    return _ENDS_AS_NAME.match(value) is not None and is_spoken(value)
 
 
 def names_itself(value: bytes) -> bool:
