@@ -177,10 +177,10 @@ _ONLY_NOUN = re.compile(
 _DESCRIPTIONS = frozenset(
     b"a access account admin an another anthropic any api app aws azure bad bearer body bot "
     b"client confirm confirmation correct csrf current db default dummy email emails empty "
-    b"encoded encrypted enter expired facebook fake field file for forgot github gitlab google hashed "
-    b"header id in input invalid is jwt label lbl login missing mock my name nested new no not "
-    b"oauth of old only openai or plain private public query queue raw refresh repeat required "
-    b"reset sample service session set shared show signing slack some string stripe temp "
+    b"encoded encrypted enter expired facebook fake field file for forgot github gitlab google "
+    b"hashed header id in input invalid is jwt label lbl login missing mock my name nested new "
+    b"no not oauth of old only openai or plain private public query queue raw refresh repeat "
+    b"required reset sample service session set shared show signing slack some string stripe temp "
     b"temporary test text that the this to txt type user valid value web webhook wrong your".split()
 )
 
