@@ -17,7 +17,16 @@ _WRONG_CHECKSUM = 10 | 32 << 8
 
 def is_damage(error: object) -> bool:
     """Whether an error of the database library says that the file is not what was written."""
-    return _name(error) in _DAMAGE or getattr(error, "extendedresult", 0) == _WRONG_CHECKSUM
+    return _name(error) in _DAMAGE or _is_wrong_checksum(error)
+
+
+def told(error: object) -> str:
+    """What is wrong with a file; of a wrong checksum SQLite says only that the disk failed."""
+    return "a page does not fit its checksum" if _is_wrong_checksum(error) else str(error)
+
+
+def _is_wrong_checksum(error: object) -> bool:
+    return getattr(error, "extendedresult", 0) == _WRONG_CHECKSUM
 
 
 def as_damage(error: BaseException) -> DatabaseDamaged | None:
@@ -25,7 +34,7 @@ def as_damage(error: BaseException) -> DatabaseDamaged | None:
     if isinstance(error, DatabaseDamaged):
         return error
     if is_damage(error):
-        return DatabaseDamaged(f"the database is damaged: {error}")
+        return DatabaseDamaged(f"the database is damaged: {told(error)}")
     return None
 
 

@@ -16,6 +16,7 @@ from session_memory.store import backups
 from session_memory.store.backups import Manifest, Progress
 from session_memory.store.damage import DATABASE, SEGMENTS
 from session_memory.store.directory import copy_files, files_to_back_up
+from session_memory.store.failures import is_damage, told
 from session_memory.store.segments import DirectorySegments, Packed, digest_of
 from session_memory.store.sqlite.connection import (
     DISK_ERRORS,
@@ -94,6 +95,8 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
     try:
         copy_database(source, copied)
     except DISK_ERRORS as error:
+        if is_damage(error):
+            raise StoreDamaged(f"{DATABASE}: {told(error)}") from None
         raise StoreError(
             f"cannot copy the database: {error}",
             hint="no backup was made; check space and permissions of both places",

@@ -8,6 +8,7 @@ import apsw
 
 from session_memory.errors import StoreDamaged
 from session_memory.store.backups import Progress, unseen
+from session_memory.store.failures import told
 from session_memory.store.port import Finding
 from session_memory.store.segments import SegmentStore, digest_of, unpack
 from session_memory.store.sqlite import observations, patterns
@@ -40,7 +41,7 @@ def database(db: Database) -> Iterator[Finding]:
         for row in rows(db, "PRAGMA foreign_key_check"):
             yield Finding("foreign_key", f"{row[0]} row {row[1]} points at a missing {row[2]}")
     except apsw.Error as error:
-        yield Finding("integrity", f"the database cannot be read: {error}")
+        yield Finding("integrity", f"the database cannot be read: {told(error)}")
 
 
 def is_file_damage(finding: Finding) -> bool:

@@ -20,7 +20,7 @@ from session_memory.errors import (
     StoreTooNew,
 )
 from session_memory.store.damage import LOG_SUFFIXES, absent, refuse_no_file
-from session_memory.store.failures import is_damage
+from session_memory.store.failures import is_damage, told
 from session_memory.store.marks import Keys, random_keys
 from session_memory.store.sqlite import checksums
 
@@ -281,7 +281,7 @@ DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError)
 
 def damaged(error: BaseException, path: str = "") -> DatabaseDamaged:
     """What SQLite says when the file is not what it wrote."""
-    return DatabaseDamaged(f"the database {path or 'of the store'} is damaged: {error}")
+    return DatabaseDamaged(f"the database {path or 'of the store'} is damaged: {told(error)}")
 
 
 @contextlib.contextmanager

@@ -38,7 +38,7 @@ from session_memory.store.damage import (
     refuse_no_file,
 )
 from session_memory.store.directory import check_directory
-from session_memory.store.failures import is_damage
+from session_memory.store.failures import is_damage, told
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
 from session_memory.store.port import (
@@ -503,7 +503,7 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         try:
             return str(value(self._db, "PRAGMA quick_check(1)"))
         except apsw.Error as error:
-            return str(error)
+            return told(error)
 
     def dump(self) -> Iterator[dict[str, Any]]:
         """See store.port.Store."""
