@@ -59,8 +59,12 @@ MOVED = {
     "secrets, redact, quarantine, audit, spend, dump": "the same below `store`",
     "agents, schedule": "`config agents`, `config schedule`",
     "digest": "`show --digest`",
+    "init, uninstall, status, doctor, sweep, sessions, show, search, fix, usage": "as before",
+    "tail, pause, resume, forget, project, config": "as before",
+    "worker, jobs, mcp, shell-completion, version": "as before, not on the first page",
+    "sessions --flavor, tail --flavor, usage --by flavor": "`--agent`, `usage --by agent`",
 }
-"""Where verbs of earlier versions are; every other verb is where it was."""
+"""Where the verbs of earlier versions are."""
 
 
 def cli_page() -> str:

@@ -110,6 +110,19 @@ def test_a_word_of_ours_is_explained_where_it_is_used(
     assert sentence in told
 
 
+def test_the_page_says_where_every_earlier_verb_is() -> None:
+    earlier = """
+        init sweep schedule status agents doctor config uninstall search sessions show digest brief
+        pack observations open-work completion-check changes project lanes fix usage tail detect
+        review distribute measure loop explain why-injected memory journal pause resume forget
+        secrets redact audit retention backup restore fsck repair worker jobs quarantine spend mcp
+        export import dump shell-completion version
+    """
+    table = PAGE.read_text().partition("# Earlier names")[2]
+    left = [line.split("|")[1] for line in table.splitlines() if line.startswith("|")]
+    assert [verb for verb in earlier.split() if not re.search(rf"`{verb}\b", " ".join(left))] == []
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("path", COMMANDS)
 def test_help_fits_its_terminal(path: str, width: int) -> None:

@@ -15,6 +15,7 @@ from session_memory.cli.output import (
     human_bytes,
     human_time,
     one_line,
+    paint,
 )
 from session_memory.cli.store import reading
 from session_memory.overview import BEGIN, Overview, Step, read_overview
@@ -40,11 +41,11 @@ def _lines(overview: Overview, now: int, *, hints: bool) -> Iterator[str]:
         yield f"last sweep  {human_time(overview.last_sweep_at, now)}"
         yield f"on disk     {human_bytes(overview.bytes)}"
     if overview.waits:
-        yield "\nWaits for you"
+        yield "\n" + paint("Waits for you", "warn")
         yield from _steps(overview.waits)
     if not hints:
         return
-    yield "\nBegin with" if overview.next == BEGIN else "\nTry"
+    yield "\n" + paint("Begin with" if overview.next == BEGIN else "Try", "strong")
     yield from _steps(overview.next)
 
 
@@ -59,4 +60,4 @@ def _counts(overview: Overview, agents: str) -> str:
 def _steps(steps: tuple[Step, ...]) -> Iterator[str]:
     width = max(len(step.command) for step in steps)
     for step in steps:
-        yield from hanging(f"  {step.command:<{width}}  ", one_line(step.what), columns())
+        yield from hanging(f"  {step.command:<{width}}  ", one_line(step.what), columns(), "dim")

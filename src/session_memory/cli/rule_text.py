@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App
-from session_memory.cli.output import columns, emit_json, hanging, human_time, one_line, safe
+from session_memory.cli.output import columns, emit_json, hanging, human_time, one_line, paint, safe
 from session_memory.clock import iso
 from session_memory.core.loop.catalog import Snapshot
 from session_memory.core.text.masks import excerpt
@@ -20,6 +20,7 @@ from session_memory.errors import EXIT_WARNINGS
 _QUOTE_CHARS = 100
 _QUOTES = 3
 _INDENT = "     "
+_WARNINGS = ("warning: ", "too little evidence", "a yes keeps it", "not given to agents")
 
 
 def short_text(number: int, row: dict[str, Any], *, quotes: bool = False) -> str:
@@ -28,7 +29,7 @@ def short_text(number: int, row: dict[str, Any], *, quotes: bool = False) -> str
     status = "" if row["status"] == "candidate" else f" ({row['status']})"
     head = f"{one_line(row['text'])}  [{row['id']}]{status}"
     return _laid_out(
-        hanging(f"{number:>3}. ", head, columns()),
+        hanging(f"{number:>3}. ", head, columns(), "strong"),
         f"{_seen(row)}, last {(iso(counts.last_seen) or '-')[:10]}",
         *_grounds(row),
         *_verdict(row),
@@ -43,7 +44,7 @@ def pattern_text(row: dict[str, Any], now: int, *, every_quote: bool = True) -> 
     evidence = row["evidence"] if every_quote else row["evidence"][:_QUOTES]
     more = len(row["evidence"]) - len(evidence)
     return _laid_out(
-        [f"{row['id']}  {row['status']}", indented(row["text"])],
+        [paint(f"{row['id']}  {row['status']}", "dim"), indented(row["text"])],
         f"{_seen(row)}, last {human_time(counts.last_seen, now)}",
         *_grounds(row),
         *_verdict(row),
@@ -57,7 +58,8 @@ def _laid_out(head: list[str], *facts: str) -> str:
     lines = [*head]
     for fact in facts:
         lead = f"{_INDENT}- " if fact.startswith("- ") else _INDENT
-        lines += hanging(lead, fact.removeprefix("- "), columns())
+        meaning = "warn" if fact.startswith(_WARNINGS) else "dim"
+        lines += hanging(lead, fact.removeprefix("- "), columns(), meaning)
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ SHELLS: dict[str, type[ShellComplete]] = {
 }
 
 
-@click.command(name="shell-completion")
+@click.command(name="shell-completion", epilog="")
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @pass_app
 def command(_app: App, shell: str) -> None:
