@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import stat
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +13,7 @@ import click
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.digest import old_digests_text
 from session_memory.cli.doctor_fixes import Fixes, fix_all
-from session_memory.cli.doctor_places import check_owner, check_space
+from session_memory.cli.doctor_places import check_owner, check_space, open_to_others
 from session_memory.cli.doctor_wiring import guarded, wiring_checks
 from session_memory.cli.output import (
     Meaning,
@@ -302,14 +301,9 @@ def _modes(directory: str) -> Check:
     """Only the owner can read files and folders of the store."""
     if os.name != "posix":
         return Check("modes", "pass", "not checked on this system")
-    wide: list[str] = []
-    for folder, folders, names in os.walk(directory):
-        for name in (*folders, *names):
-            path = os.path.join(folder, name)
-            if stat.S_IMODE(os.lstat(path).st_mode) & 0o077:
-                wide.append(path)
-    if wide:
-        detail = f"{len(wide)} files others may read, such as {wide[0]}"
+    if wide := open_to_others(directory):
+        count = "1 file" if len(wide) == 1 else f"{len(wide):,} files"
+        detail = f"{count} others may read, such as {next(iter(wide))}"
         return Check(
             "modes", "fail", detail, f"chmod -R go= {shlex.quote(directory)}", fixable=True
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -14,6 +13,7 @@ from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.cli import wiring
 from session_memory.cli.app import App
+from session_memory.cli.doctor_places import open_to_others
 from session_memory.errors import SessionMemoryError
 from session_memory.install import hook_files
 from session_memory.install.apply import apply_init
@@ -64,13 +64,7 @@ def _privates(app: App) -> Iterator[_Step]:
     if os.name != "posix":
         return
     for base in dict.fromkeys((app.paths.data, app.paths.state)):
-        wide = {
-            path: stat.S_IMODE(mode)
-            for folder, folders, names in os.walk(base)
-            for path in (os.path.join(folder, name) for name in (*folders, *names))
-            if not stat.S_ISLNK(mode := os.lstat(path).st_mode) and stat.S_IMODE(mode) & 0o077
-        }
-        if wide:
+        if wide := open_to_others(str(base)):
             which = next(iter(wide)) if len(wide) == 1 else f"{len(wide)} files below {base}"
             yield _Step((f"make {which} private",), partial(_make_private, wide, which))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -94,3 +95,18 @@ def _is_out_of_entries(place: Path) -> bool:
         return False
     state = os.statvfs(place)
     return state.f_files > 0 and state.f_favail < FEW_FILES
+
+
+def open_to_others(base: str) -> dict[str, int]:
+    """The directory and what is below it that others than the owner may use, with its mode."""
+    inside = (
+        os.path.join(folder, name)
+        for folder, folders, names in os.walk(base)
+        for name in (*folders, *names)
+    )
+    modes = {path: os.lstat(path).st_mode for path in (base, *inside) if os.path.lexists(path)}
+    return {
+        path: stat.S_IMODE(mode)
+        for path, mode in modes.items()
+        if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & 0o077
+    }

@@ -79,7 +79,7 @@ def connect(path: str, *, read_only: bool = False) -> Database:
             raise damaged(error, path) from None
         raise StoreError(
             f"cannot open the database {path}: {error}",
-            hint="check that you may read and write it and its directory",
+            hint="check that you may read and write it, and that its disk is not full",
         ) from error
     return cast("Database", connection)
 
