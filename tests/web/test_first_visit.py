@@ -57,7 +57,7 @@ def test_a_visitor_finds_everything_with_the_mouse(visitor: Watched) -> None:
     assert "Cured by pip install pyyaml" in page.inner_text("main")
     page.click("nav >> text=Rules")
     rule = page.inner_text(".rule h3 >> nth=0")
-    page.click(".rule >> nth=0 >> text=Approve")
+    page.click(".rule >> nth=0 >> button:has-text('Approve')")
     assert "It is approved now" in page.inner_text("main")
     assert rule in page.inner_text("section[aria-labelledby=decided]")
     page.click("nav >> text=Usage")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.web.served import Served, serving
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
+from session_memory.web.server import Use
 
 
 @pytest.fixture
@@ -104,3 +110,75 @@ def test_it_ends_with_ctrl_c_and_without_complaint(served: Served) -> None:
 def test_without_a_store_the_page_says_how_to_begin(served: Served) -> None:
     served.open()
     assert "session-memory init" in served.ask("/").text
+
+
+@pytest.mark.rows("WEB-03")
+def test_a_name_of_another_site_that_leads_here_gets_nothing_even_with_the_cookie(
+    served: Served,
+) -> None:
+    """DNS rebinding: the browser believes it talks to evil.test, and sends what it has for it."""
+    served.open()
+    rebound = {
+        "Host": f"evil.test:{served.port}",
+        "Origin": f"http://evil.test:{served.port}",
+        "Sec-Fetch-Site": "same-origin",
+    }
+    for path in ("/", "/sessions", "/open?key=guess", "/static/page.js"):
+        assert served.ask(path, headers=rebound).status == 421
+    assert served.ask("/rules/add", form={"text": "x"}, headers=rebound).status == 421
+
+
+@pytest.mark.rows("WEB-03")
+def test_a_form_of_another_site_changes_nothing(space: Workspace) -> None:
+    log = ClaudeLog(seed=1)
+    log.prompt("hello")
+    space.write(log)
+    space.sweep()
+    with serving(space) as served:
+        served.open()
+        page = served.ask("/privacy").text
+        token = page.partition('name="form_token" value="')[2].partition('"')[0]
+        form = {"form_token": token, "action": "pause"}
+        for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.test"}):
+            assert served.ask("/privacy/pause", form=form, headers=headers).status == 403
+        assert "New sessions are captured" in served.ask("/privacy").text
+        own = {"Sec-Fetch-Site": "same-origin", "Origin": f"http://{served.host}"}
+        assert served.ask("/privacy/pause", form=form, headers=own).status == 303
+        assert "Capture is paused" in served.ask("/privacy").text
+
+
+@pytest.mark.rows("WEB-01")
+def test_it_ends_by_itself_when_nobody_uses_it(space: Workspace) -> None:
+    """On the server's own clock, which stands in for half an hour."""
+    now = [0.0]
+    use = Use(lambda: now[0])
+    assert use.remaining(1_800) == 1_800
+    now[0] = 1_000
+    assert use.remaining(1_800) == 800
+    use.note()
+    assert use.remaining(1_800) == 1_800
+    now[0] = 2_801
+    assert use.remaining(1_800) <= 0
+
+
+@pytest.mark.rows("WEB-01")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the times of a process from /proc")
+def test_it_sleeps_between_requests(served: Served) -> None:
+    """No thread of it wakes up by itself: the waits of its loop have no end but the idle time."""
+    served.open()
+    assert served.ask("/").status == 200
+    waits = wakeups(served.process.pid)
+    assert served.process.poll() is None
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        served.process.wait(2)
+    assert wakeups(served.process.pid) - waits <= 2
+
+
+def wakeups(pid: int) -> int:
+    """How often threads of a process gave up the processor to wait."""
+    return sum(
+        int(line.split()[1])
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for line in (task / "status").read_text("utf-8").splitlines()
+        if line.startswith("voluntary_ctxt_switches")
+    )

@@ -29,7 +29,7 @@ def serve(
     listener = socket.create_server(("127.0.0.1", port))
     place = Place(listener.getsockname()[1])
     place = Place(place.port, (*place.names, *names))
-    access, use = Access(), _Use()
+    access, use = Access(), Use()
     app = make_app(context, access, place, use.note)
     settings = uvicorn.Config(
         app,
@@ -45,24 +45,27 @@ def serve(
         _Server(settings, use, idle_seconds, lambda: announce(link)).run(sockets=[listener])
 
 
-class _Use:
+class Use:
     """When the page was last used."""
 
-    def __init__(self) -> None:
-        self._at = time.monotonic()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._at = clock()
 
     def note(self) -> None:
-        self._at = time.monotonic()
+        """Somebody uses it now."""
+        self._at = self._clock()
 
-    def idle_for(self) -> float:
-        return time.monotonic() - self._at
+    def remaining(self, idle_seconds: float) -> float:
+        """How long it may still be unused."""
+        return idle_seconds - (self._clock() - self._at)
 
 
 class _Server(uvicorn.Server):
     """Sleeps between requests: uvicorn's own loop wakes up ten times a second."""
 
     def __init__(
-        self, config: uvicorn.Config, use: _Use, idle_seconds: float, ready: Callable[[], None]
+        self, config: uvicorn.Config, use: Use, idle_seconds: float, ready: Callable[[], None]
     ) -> None:
         super().__init__(config)
         self._use = use
@@ -76,7 +79,7 @@ class _Server(uvicorn.Server):
         self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._ready()
         while not self.should_exit:
-            remaining = self._idle_seconds - self._use.idle_for()
+            remaining = self._use.remaining(self._idle_seconds)
             if remaining <= 0:
                 return
             try:
