@@ -31,6 +31,7 @@ SCREENS = {
     "memory": "/memory/shop",
     "usage": "/usage?days=",
     "privacy": "/privacy",
+    "health": "/health",
 }
 
 
@@ -54,7 +55,7 @@ def main() -> int:
         with space.store() as store:
             fix = next(event for event, _ in store.search("subtotal discounted", 1)) >> 24
         with serving(space) as served:
-            page = browser.new_page(viewport={"width": 1000, "height": 640})
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto(served.link)
             for name, path in SCREENS.items():
                 for scheme in ("light", "dark"):
