@@ -23,7 +23,7 @@ from tests.mcp.conftest import Known
 
 from session_memory.errors import ConfigError, Refused
 from session_memory.mcp.http import Listen, loopback, read_token, refusal, token_file
-from session_memory.mcp.tools import TOOLS
+from session_memory.mcp.tools import tools_of
 
 Json = dict[str, Any]
 TOKEN = "a-token-of-some-length"
@@ -143,7 +143,7 @@ def test_the_official_client_is_served_over_http(daemon: Daemon) -> None:
             return {"tools": len(tools), "found": found, "here": here}
 
     learned = anyio.run(converse)
-    assert learned["tools"] == len(TOOLS)
+    assert learned["tools"] == len(tools_of("standard"))
     assert len(learned["found"].structured_content["pending_items"]) == 2
     # A daemon works in no directory, so there is no project to assume.
     assert learned["here"].structured_content["error"] == "Project not found"

@@ -16,7 +16,7 @@ from session_memory.core.event_ids import event_id
 from session_memory.mcp.callers import Caller, caller, default_mode
 from session_memory.mcp.render import COMPLETE, refusal, result, structured
 from session_memory.mcp.size_limit import fit
-from session_memory.mcp.tools import TOOLS, input_schema
+from session_memory.mcp.tools import TOOLS, input_schema, tools_of
 from session_memory.recall.requests import ANSWER_BYTES
 
 Json = dict[str, Any]
@@ -34,9 +34,11 @@ def every_call(known: Known) -> list[tuple[str, Json]]:
         "mem_event": {"event_id": event_id(known.cart, 0)},
         "mem_transcript": {"session_id": known.cart},
         "mem_diff": {"session_id": known.cart},
+        "mem_fix": {"error": "command not found"},
         "mem_health_runtime": {},
     }
-    return [(tool.name, special.get(tool.name, {"project_key": "shop"})) for tool in TOOLS]
+    tools = tools_of("standard")
+    return [(tool.name, special.get(tool.name, {"project_key": "shop"})) for tool in tools]
 
 
 @pytest.mark.rows("DIE-01")
@@ -278,12 +280,14 @@ def test_a_caller_is_known_by_what_its_client_says() -> None:
             "x-codex-turn-metadata": {"session_id": "s-1", "workspaces": {"/work/shop": {}}},
         }
     }
-    assert caller("codex", codex, {}, "/tmp") == Caller("codex", "s-1", "/work/shop")
+    assert caller("codex", codex, {}, "/tmp") == Caller("codex", "s-1", "/work/shop", "codex")
     two = {"_meta": {"x-codex-turn-metadata": {"workspaces": {"/a": {}, "/b": {}}}}}
-    assert caller("codex", two, {}, "/b") == Caller("codex", None, "/b")
+    assert caller("codex", two, {}, "/b") == Caller("codex", None, "/b", "codex")
     environ = {"CLAUDE_CODE_SESSION_ID": "c-1", "CLAUDE_PROJECT_DIR": "/work/shop"}
-    assert caller("claude-code", {}, environ, "/tmp") == Caller("claude-code", "c-1", "/work/shop")
-    assert caller("grok", {}, {"GROK_SESSION_ID": "g"}, "/x") == Caller("grok", "g", "/x")
+    assert caller("claude-code", {}, environ, "/tmp") == Caller(
+        "claude-code", "c-1", "/work/shop", "claude"
+    )
+    assert caller("grok", {}, {"GROK_SESSION_ID": "g"}, "/x") == Caller("grok", "g", "/x", "grok")
     for odd in ({"_meta": 5}, {"_meta": {"x-codex-turn-metadata": [1], "sessionId": 3}}):
         assert caller(None, odd, {}, "/x") == Caller(None, None, "/x")
 

@@ -33,9 +33,14 @@ MINIMAL = {
 
 
 # Its module does not exist: a call that is not refused fails.
-NOTE = Tool("mem_dummy_note", "Dummy", "Changes memory.", NoRequest, "notes.add", mutates=True)
+NOTE = Tool(
+    "mem_dummy_note", "Dummy", "Changes memory.", NoRequest, "recall.notes.add", mutates=True
+)
 WITH_NOTE = (*TOOLS, NOTE)
-BROKEN = Tool("mem_broken", "Broken", "Fails.", ScopeRequest, "provenance.get")
+BROKEN = Tool("mem_broken", "Broken", "Fails.", ScopeRequest, "recall.provenance.get")
+
+
+WRITING = {"mem_note", "mem_draft", "mem_memory_write"}
 
 
 def names(server: LocalServer) -> list[str]:
@@ -48,7 +53,7 @@ def test_a_profile_offers_its_tools_and_refuses_others_by_its_name() -> None:
     everything = {tool.name for tool in WITH_NOTE}
     expected: dict[Profile, set[str]] = {
         "minimal": MINIMAL,
-        "standard": everything - {NOTE.name},
+        "standard": everything - {NOTE.name} - WRITING,
         "full": everything,
     }
     assert len(MINIMAL) == 7
@@ -65,8 +70,9 @@ def test_a_profile_offers_its_tools_and_refuses_others_by_its_name() -> None:
 
 
 def test_only_tools_that_change_memory_are_missing_from_standard() -> None:
-    assert tools_of("standard") == tools_of("full") == TOOLS
-    assert [tool.name for tool in TOOLS if tool.mutates] == []
+    assert tools_of("full") == TOOLS
+    assert {tool.name for tool in TOOLS if tool.mutates} == WRITING
+    assert tools_of("standard") == tuple(tool for tool in TOOLS if tool.name not in WRITING)
 
 
 @pytest.mark.rows("RUN-03")

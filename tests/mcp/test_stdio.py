@@ -13,14 +13,14 @@ from tests.mcp.clients import Talk, hello, request, text_of
 from tests.mcp.conftest import Known
 
 from session_memory.mcp.jsonrpc import MAX_LINE
-from session_memory.mcp.tools import TOOLS
+from session_memory.mcp.tools import tools_of
 
 
 @pytest.mark.rows("RUN-01")
 def test_nothing_is_opened_or_made_before_a_question_needs_it(tmp_path: Path) -> None:
     with Talk() as talk:
         assert talk.greet()["result"]["serverInfo"]["name"] == "session-memory"
-        assert len(talk.ask("tools/list")["result"]["tools"]) == len(TOOLS)
+        assert len(talk.ask("tools/list")["result"]["tools"]) == len(tools_of("standard"))
         health = talk.call("mem_health_runtime")
         assert health["isError"] is False
         assert health["structuredContent"]["lazy_initialized"] is False
@@ -34,7 +34,7 @@ def test_a_client_over_pipes_gets_payload_and_hint(known: Known) -> None:
     with Talk() as talk:
         talk.greet("claude-code", "2025-11-25")
         listed = {tool["name"] for tool in talk.ask("tools/list")["result"]["tools"]}
-        assert listed == {tool.name for tool in TOOLS}
+        assert listed == {tool.name for tool in tools_of("standard")}
         pack = talk.call("mem_context_pack", project_key="shop")
         assert "round totals" in pack["structuredContent"]["text"]
         assert "next: mem_" in text_of(pack)

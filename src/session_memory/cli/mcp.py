@@ -22,7 +22,7 @@ from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
     type=click.Choice(PROFILES),
     default="standard",
     show_default=True,
-    help="Which tools are offered: a few, all that only read, or all.",
+    help="Which tools are offered: a few, all that only read, all, or what an agent needs.",
 )
 @click.option("--project", metavar="KEY", help="Answer for this project alone.")
 @click.option(
@@ -93,7 +93,7 @@ def command(
         response_mode=response_mode,
         idle_seconds=0 if http else 300 if idle_timeout is None else idle_timeout,
     )
-    runtime = Runtime(options, lambda: app.paths, app.clock, lambda: app.config.recall)
+    runtime = Runtime(options, lambda: app.paths, app.clock, lambda: app.config)
     if http:
         reason = _http(app, runtime, host=host, port=port, token_file=token_file)
     else:

@@ -10,6 +10,7 @@ import subprocess
 import click
 
 from session_memory.atomic_files import replace_file
+from session_memory.cli import agent_notes
 from session_memory.cli.app import App, VerbGroup, json_option, long_output, pass_app
 from session_memory.cli.memory_output import (
     show_evidence,
@@ -398,3 +399,8 @@ def edit(app: App, project: str | None) -> None:
     if kept != after:
         replace_file(file, kept.encode("utf-8", "replace"))
     app.note("kept" if kept != before else "nothing was changed")
+
+
+for _verb in (agent_notes.notes, agent_notes.review, agent_notes.confirm, agent_notes.reject):
+    command.add_command(_verb)
+command.add_command(agent_notes.undo)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -101,12 +101,12 @@ class _Met(msgspec.Struct, frozen=True):
 _Same = Callable[[ErrorText, ErrorText], bool]
 
 
-def fix(patterns: Patterns, text: str) -> Fix | None:
-    """What worked after this error; None where no session had it."""
+def fix(patterns: Patterns, text: str, among: Collection[int] | None = None) -> Fix | None:
+    """What worked after this error, in these sessions or in all; None where none had it."""
     if _REFUSED.search(text):
         return None
     lines = error_lines(text, _LINES) or [text]
-    failures = list(patterns.failures())
+    failures = [each for each in patterns.failures() if among is None or each.counts_as in among]
     asked = [said for said in map(error_text, lines) if said.exact]
     return (_by_words(failures, asked) if asked else None) or _by_task(failures, lines)
 

@@ -13,6 +13,8 @@ import msgspec
 
 from session_memory import audit
 from session_memory.core.forget import FORGOTTEN, ForgottenSessions
+from session_memory.curate.agent_notes import forget_notes, read_notes, rewrite_notes
+from session_memory.curate.note_decisions import memory_line
 from session_memory.forget import packs, patterns
 from session_memory.forget.copies import agents_logs, other_copies, wiring_record
 from session_memory.forget.hook_files import forget_hook_files
@@ -25,6 +27,7 @@ from session_memory.forget.plan import (
 from session_memory.forget.report import ForgetContext, ForgetReport, Rewrite, without_text
 from session_memory.journal import forget as journals
 from session_memory.memory import forget as memories
+from session_memory.memory.user_lines import UserLines
 from session_memory.store.given_files import forget_given
 from session_memory.store.saved_searches import drop_searches, is_in_searches
 from session_memory.store.told_lines import LineChoice, drop_choices, read_choices
@@ -42,6 +45,14 @@ class Feature(msgspec.Struct, frozen=True):
     """Replace words in every text; None: it holds no text of sessions."""
     contains: Callable[[ForgetContext, Rewrite], bool] | None = None
     """Whether any text would be changed."""
+
+
+def _forget_agent_notes(context: ForgetContext, gone: ForgottenSessions) -> None:
+    """Remove notes, and the lines that confirmed ones became."""
+    lines = UserLines(context.store, context.paths.data, lambda: context.now)
+    for note in forget_notes(context.paths.data, gone):
+        if note.state == "confirmed" and note.kind not in ("rule", "wording"):
+            lines.remove(note.root, memory_line(note))
 
 
 def _forget_memories(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
@@ -132,6 +143,14 @@ FEATURES: dict[str, Feature] = {
         patterns.forget_sessions,
         patterns.rewrite,
         patterns.contains,
+    ),
+    "agent notes": Feature(
+        ("data/agent-notes.json",),
+        _forget_agent_notes,
+        lambda context, rewrite: rewrite_notes(context.paths.data, rewrite),
+        lambda context, rewrite: any(
+            rewrite(note.text) != note.text for note in read_notes(context.paths.data)
+        ),
     ),
     "memories": Feature(
         ("data/memories",),

@@ -29,6 +29,8 @@ class Caller(msgspec.Struct, frozen=True):
     client: str | None
     external_session_id: str | None
     directory: str
+    flavor: str | None = None
+    """The agent, by the name of its client."""
 
 
 def client_name(params: Json) -> str | None:
@@ -55,6 +57,17 @@ def default_mode(client: str | None) -> ResponseMode:
     return "complete"
 
 
+def flavor_of(client: str | None) -> str | None:
+    """The agent that a client's name stands for."""
+    name = (client or "").casefold()
+    fitting = [
+        (len(agent.mcp.client_name), flavor)
+        for flavor, agent in agents().items()
+        if agent.mcp is not None and agent.mcp.client_name in name
+    ]
+    return max(fitting)[1] if name and fitting else None
+
+
 def _session_variables() -> tuple[str, ...]:
     """Variables in which agents give the server the id of their session."""
     variables = (agent.mcp.session_variable for agent in agents().values() if agent.mcp)
@@ -70,7 +83,8 @@ def caller(client: str | None, params: Json, environ: Mapping[str, str], cwd: st
     if not isinstance(session, str):
         session = next(filter(None, map(environ.get, _session_variables())), None)
     directory = _workspace(turn, cwd) or environ.get("CLAUDE_PROJECT_DIR") or cwd
-    return Caller(client, one_line(session)[:_NAME_CHARS] if session else None, directory)
+    native_id = one_line(session)[:_NAME_CHARS] if session else None
+    return Caller(client, native_id, directory, flavor_of(client))
 
 
 def _workspace(turn: Json, cwd: str) -> str | None:

@@ -23,8 +23,10 @@ from session_memory.paths import Paths
 
 if TYPE_CHECKING:
     from session_memory.core.schema import Project
+    from session_memory.curate.take_notes import Writer
+    from session_memory.mcp.prompt_texts import PromptContext
     from session_memory.recall.context import RecallContext
-    from session_memory.settings import Recall as RecallSettings
+    from session_memory.settings import Config
     from session_memory.store.port import Store
 
 Json = dict[str, Any]
@@ -66,10 +68,10 @@ class Runtime:
         options: Options,
         find_paths: Callable[[], Paths],
         clock: Clock,
-        settings: Callable[[], RecallSettings] | None = None,
+        config: Callable[[], Config] | None = None,
     ) -> None:
         self.options = options
-        self._settings = settings
+        self._config = config
         self._find_paths = find_paths
         self._clock = clock
         self._paths: Paths | None = None
@@ -105,11 +107,48 @@ class Runtime:
         if call.tool.function is None:
             return self.health(caller)
         opened = self._open()
+        if call.tool.mutates:
+            writer, request = self._writer(opened, caller), call.request()
+            return structured(call.tool.load()(writer, request), call.tool.name)
         if call.tool.records:  # it writes, which a snapshot cannot
             request = self._request(opened, call, caller)
             return self._structured(call, opened, request)
         with opened.store.scopes.snapshot():
             return self._read(opened, call, caller)
+
+    def prompt_context(self, caller: Caller, argument: str) -> PromptContext:
+        """What a prompt is made from."""
+        from session_memory.mcp.prompt_texts import PromptContext
+
+        self._calls += 1
+        self.enter()
+        opened = self._open()
+        project = self._project_of(opened, caller)
+        return PromptContext(opened.store, self.paths.data, project, argument)
+
+    def _writer(self, opened: _OpenStore, caller: Caller) -> Writer:
+        """Who writes about which project."""
+        from session_memory.curate.take_notes import Writer
+        from session_memory.redact import Redactor, make_redactor, render
+
+        key = opened.store.tag_key
+        redactor = make_redactor(key, self._config().redact)[0] if self._config else Redactor(key)
+        return Writer(
+            store=opened.store,
+            flavor=caller.flavor or "an unknown agent",
+            session=caller.external_session_id or "unknown",
+            project=self._project_of(opened, caller),
+            data=self.paths.data,
+            clock=self._clock,
+            redact=lambda text: render(redactor.redact_text(text)),
+        )
+
+    def _project_of(self, opened: _OpenStore, caller: Caller) -> Project:
+        project = self._own_project(opened, caller.directory)
+        if project is None:
+            hint = "this directory belongs to no captured project: sweep first, or use --project"
+            raise NotFound("Project not found", hint=hint)
+        return project
 
     def _read(self, opened: _OpenStore, call: ToolCall, caller: Caller) -> Json:
         request = self._request(opened, call, caller)
@@ -206,7 +245,7 @@ class Runtime:
     def _is_open_to_all(self) -> bool:
         if self.options.project is not None or self.options.all_projects:
             return self.options.all_projects
-        return self._settings is not None and self._settings().scope == "all"
+        return self._config is not None and self._config().recall.scope == "all"
 
     def _close_store(self) -> None:
         if self._opened is not None:

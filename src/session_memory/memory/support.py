@@ -139,7 +139,7 @@ def why_unsupported(statement: str, evidence: Evidence) -> str | None:
     basis = Basis(cited) if cited else evidence.uncited
     if basis is None:
         return "it cites nothing"
-    said = _OWN_LINK.sub("]", _TRACE.sub("", _EVENT.sub("", statement)))
+    said = _OWN_LINK.sub("]", without_citations(statement))
     said = said.replace("[REDACTED_SECRET]", "")
     for name in map(_normal, _names(said)):
         if name not in (basis.done if " " in name else basis.everything):
@@ -169,6 +169,11 @@ def _cited(statement: str, evidence: Evidence) -> list[Source] | None:
 def events_in(text: str) -> list[int]:
     """The events that a text cites."""
     return [int(number) for number in _EVENT.findall(text)]
+
+
+def without_citations(text: str) -> str:
+    """A statement without the traces and events it cites."""
+    return _TRACE.sub("", _EVENT.sub("", text)).strip()
 
 
 def _shares_words(said: str, basis: Basis) -> bool:

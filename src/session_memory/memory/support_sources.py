@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from session_memory.core.event_ids import split
 from session_memory.core.schema import SessionEvent
 from session_memory.memory.prompt import MAX_PROMPT_BYTES
-from session_memory.memory.support import Basis, Evidence, Source, events_in
+from session_memory.memory.support import (
+    Basis,
+    Evidence,
+    Source,
+    events_in,
+    why_unsupported,
+)
 from session_memory.redact import render
 from session_memory.store.memories import Trace
 from session_memory.store.port import SessionReader
@@ -31,6 +37,20 @@ def evidence_of_traces(
             # The trace of a session stands for raw text that was evicted.
             events[number] = sources or by_session[session]
     return Evidence({trace.thread_id: by_session[trace.session_id] for trace in traces}, events)
+
+
+def why_not_supported_by(store: SessionReader, text: str, events: Sequence[int]) -> str | None:
+    """Why these events do not support a statement, or None; events without text support nothing."""
+    by_session: dict[int, set[int]] = {}
+    for number in events:
+        by_session.setdefault(split(number)[0], set()).add(number)
+    sources = [
+        source
+        for session, numbers in by_session.items()
+        for cited in _event_sources(store, session, numbers).values()
+        for source in cited
+    ]
+    return why_unsupported(text, Evidence({}, {}, Basis(sources) if sources else None))
 
 
 def evidence_of_session(store: SessionReader, session_id: int) -> Evidence:

@@ -172,6 +172,12 @@ FILES: dict[str, LocalFile] = {
         "belongs to the catalog",
         "words go with the last session that says them",
     ),
+    "data/agent-notes.json": LocalFile(
+        "what agents wrote for the user, and what became of it",
+        "curate",
+        "is for one person to decide on",
+        "notes by or about forgotten sessions go, and their lines of MEMORY.md",
+    ),
     "data/distribution.json": LocalFile(
         "the ledger: files of repositories that hold lines of ours",
         "distribute",

@@ -1,0 +1,146 @@
+"""What agents write for the user: it waits, in one file, until the user confirms or rejects it.
+
+An agent may be under the influence of a page it read, so that nothing of this is given to any
+session before a person said yes.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from session_memory.atomic_files import replace_file
+from session_memory.core.forget import ForgottenSessions
+from session_memory.core.text.safe_text import one_line, stripped
+from session_memory.errors import NotFound, Refused, UsageError
+from session_memory.paths import private_dir
+from session_memory.store.lock import exclusive
+
+NOTES = "agent-notes.json"
+TEXT_LIMIT = 400
+MAX_WAITING = 200
+"""An agent in a loop must not fill the disk, nor the list that a person has to read."""
+_ID_BYTES = 4
+
+Kind = Literal["observation", "rule", "correction", "memory", "wording"]
+"""`memory` is a line for MEMORY.md; `wording` is a text for a rule that detection found."""
+State = Literal["waiting", "confirmed", "rejected", "undone"]
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One statement of an agent, and what became of it."""
+
+    id: str
+    kind: Kind
+    text: str
+    root: str
+    """The project it is about."""
+    flavor: str
+    """The agent that wrote it, in which session, and when."""
+    session: str
+    at: int
+    evidence: tuple[int, ...] = ()
+    """Events that it cites."""
+    cited: tuple[tuple[str, str], ...] = ()
+    """The sessions of those events: agent and native id."""
+    pattern: str = ""
+    """The rule that a wording is for, or that a confirmed rule became."""
+    state: State = "waiting"
+    decided_at: int | None = None
+
+
+def read_notes(data: Path) -> list[Note]:
+    """All notes, oldest first; raises Refused where the file cannot be read."""
+    path = data / NOTES
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[Note])
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        raise Refused(f"cannot read notes: {path}: {error}", hint="move that file away") from None
+
+
+def waiting(notes: list[Note], root: str | None = None) -> list[Note]:
+    """The notes that wait for a decision, of one project or of all."""
+    return [note for note in notes if note.state == "waiting" and root in (None, note.root)]
+
+
+@contextmanager
+def changing_notes(data: Path) -> Generator[list[Note]]:
+    """The notes while nobody else changes them; the list is written back if it changed."""
+    private_dir(data)
+    with exclusive(str(data / "agent-notes.lock"), "another writer of notes", wait=True):
+        notes = read_notes(data)
+        before = list(notes)
+        yield notes
+        if notes != before:
+            replace_file(data / NOTES, msgspec.json.encode(notes))
+
+
+def add_note(data: Path, note: Note) -> Note:
+    """Keep a note for the user to decide on; one that says the same and waits already is kept."""
+    text = one_line(stripped(note.text)).strip()
+    if not text or len(text) > TEXT_LIMIT:
+        raise UsageError(f"a note must have 1 to {TEXT_LIMIT} characters")
+    with changing_notes(data) as notes:
+        for other in waiting(notes, note.root):
+            if (other.kind, other.text, other.pattern) == (note.kind, text, note.pattern):
+                return other
+        if len(waiting(notes)) >= MAX_WAITING:
+            raise Refused(
+                f"{MAX_WAITING} notes wait already",
+                hint="the user decides on them with `session-memory project memory review`",
+            )
+        kept = replace(note, id=_new_id(notes), text=text, state="waiting")
+        notes.append(kept)
+        return kept
+
+
+def find_note(notes: list[Note], given: str) -> Note:
+    """The note that an id, or its beginning, names."""
+    named = [note for note in notes if given and note.id.startswith(given)]
+    if len(named) != 1:
+        what = "no note" if not named else f"{len(named)} notes"
+        raise NotFound(
+            f"{what} named {one_line(given[:40])!r}", hint="`project memory notes` lists them"
+        )
+    return named[0]
+
+
+def set_state(data: Path, note: Note, state: State, now: int, pattern: str = "") -> Note:
+    """Record what became of a note."""
+    decided = replace(note, state=state, decided_at=now, pattern=pattern or note.pattern)
+    with changing_notes(data) as notes:
+        notes[:] = [decided if other.id == note.id else other for other in notes]
+    return decided
+
+
+def forget_notes(data: Path, gone: ForgottenSessions) -> list[Note]:
+    """Remove what forgotten sessions wrote or are cited for; returns the notes that went."""
+    with changing_notes(data) as notes:
+        removed = [
+            note
+            for note in notes
+            if gone.sessions & {(note.flavor, note.session), *note.cited} or gone.owns(note.root)
+        ]
+        notes[:] = [note for note in notes if note not in removed]
+    return removed
+
+
+def rewrite_notes(data: Path, rewrite: Callable[[str], str]) -> None:
+    """Replace words in every note."""
+    with changing_notes(data) as notes:
+        notes[:] = [replace(note, text=rewrite(note.text)) for note in notes]
+
+
+def _new_id(notes: list[Note]) -> str:
+    taken = {note.id for note in notes}
+    while (name := f"n-{secrets.token_hex(_ID_BYTES)}") in taken:
+        pass
+    return name
