@@ -11,7 +11,7 @@ from typing import IO, Literal, overload
 import msgspec
 
 from session_memory.atomic_files import make_directory
-from session_memory.errors import Refused
+from session_memory.errors import DISK_HINT, Refused, StoreError
 
 APP = "session-memory"
 HOME_VARIABLE = "SESSION_MEMORY_HOME"
@@ -78,6 +78,10 @@ def private_dir(path: Path | str) -> Path:
                 make_directory(missing, PRIVATE_DIR)
             except NotADirectoryError:
                 raise no_directory(missing.parent) from None
+            except OSError as error:
+                if isinstance(error, PermissionError):
+                    raise
+                raise StoreError(f"cannot make {missing}: {error}", hint=DISK_HINT) from error
     info = path.lstat()
     if stat.S_ISLNK(info.st_mode):
         raise Refused(

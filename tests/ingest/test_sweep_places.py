@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.registry import adapters, register, unregister
+from session_memory.store.sqlite.connection import connect
 from session_memory.testing.workspace import Workspace
 
 
@@ -160,9 +160,8 @@ def test_a_folder_that_holds_the_default_key_since_long_stops_no_sweep(space: Wo
     rooted, loose = talk(1, cwd="/home/u/default-project"), talk(2, cwd="/tmp")
     space.write(rooted)
     space.sweep()
-    database = sqlite3.connect(space.store_directory / "store.db")
-    with database:  # as earlier versions named it
-        database.execute("UPDATE project SET key = 'default-project'")
+    database = connect(str(space.store_directory / "store.db"))
+    database.execute("UPDATE project SET key = 'default-project'")  # as earlier versions named it
     database.close()
     space.write(loose)
     assert space.sweep().ingested == 1

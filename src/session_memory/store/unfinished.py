@@ -11,6 +11,7 @@ import os
 from collections.abc import Generator
 
 from session_memory.atomic_files import flush_directory
+from session_memory.errors import DISK_HINT, StoreError
 
 NAME = "sweep.unfinished"
 
@@ -22,9 +23,13 @@ def is_marked(directory: str) -> bool:
 
 def mark(directory: str) -> None:
     """Say that work is under way."""
-    if not is_marked(directory):
+    if is_marked(directory):
+        return
+    try:
         os.close(os.open(os.path.join(directory, NAME), os.O_CREAT | os.O_WRONLY, 0o600))
         flush_directory(directory)  # files without rows may outlive a power cut: so must the mark
+    except OSError as error:
+        raise StoreError(f"cannot write to {directory}: {error}", hint=DISK_HINT) from error
 
 
 def clear(directory: str) -> None:

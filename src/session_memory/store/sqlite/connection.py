@@ -158,10 +158,14 @@ def create(path: str, *, plain: bool = False) -> None:
     Its pages have checksums where the installed apsw can keep them, unless it is to be `plain`.
     """
     directory = os.path.dirname(path)
-    make_directory(directory)
-    with contextlib.suppress(FileExistsError):
+    try:
+        make_directory(directory)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         flush_directory(directory)  # SQLite flushes the name of its log, never that of the database
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise disk_error(error) from error
     if os.path.getsize(path) == 0:
         checksums.load()
         connection = apsw.Connection(file_uri(path, "mode=rw"), flags=_WRITING)
