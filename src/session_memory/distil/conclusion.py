@@ -153,16 +153,19 @@ def _parts(text: str) -> Iterator[_Part]:
             if names_code(lead):  # what it introduces is code, which is not told
                 yield _Part(lead.rstrip(":") + ".")
             lead = ""
-        if fenced or not line or _NO_PROSE.match(line):
+        if fenced or not line:
             continue
-        heading = _HEADING.match(line)
+        marked = not line[0].isalpha()  # most lines begin with a letter, and need no closer look
+        if marked and _NO_PROSE.match(line):
+            continue
+        heading = _HEADING.match(line) if marked else None
         if heading is not None:
             title = without_start(_SUMMARY, heading["marked"] or heading["bold"]).strip("* ")
             lead, aside = "", _ASIDE.match(title) is not None
             if heading["marked"] and not aside and _is_telling(title):
                 yield _Part(title.rstrip(".:") + ".")
             continue
-        words = without_bullet(line)
+        words = without_bullet(line) if marked else line
         is_item = words != line
         aside &= is_item  # prose below the list is about the whole again
         for sentence in sentences_of(without_cheers(plain(words))):

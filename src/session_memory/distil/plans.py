@@ -28,6 +28,8 @@ _TODO = re.compile(
     r"(\S.{3,400})$",
     re.I | re.M,
 )
+_TODO_WORDS = ("todo", "open", "remaining", "follow", "not done")
+"""Each label has one of them."""
 
 
 class _Item(msgspec.Struct):
@@ -118,7 +120,7 @@ def decisions_in(text: str) -> list[str]:
 
 def todos_in(text: str) -> list[str]:
     """Lines labelled as left to do."""
-    if ":" not in text:
+    if ":" not in text or not any(map(text.lower().__contains__, _TODO_WORDS)):
         return []
     return [excerpt(match[1], ITEM_CHARS) for match in _TODO.finditer(window(text))]
 

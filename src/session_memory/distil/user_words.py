@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text.own_text import without_own_text
 from session_memory.distil.inputs import is_probe
-from session_memory.distil.sentences import prose_lines
+from session_memory.distil.sentences import prose_lines, without_start
 from session_memory.distil.substance import typed
 
 MAX_CHARS = 4000
@@ -40,17 +40,19 @@ _NOT_TYPED = re.compile(
     r"|# (?:task|role|context|instructions|goal|objective|plan)\b|context: (?:you|this)\b",
     re.I,
 )
-_FLAGS = re.compile(r"\A(?:--?[a-z][\w-]*(?:[ =](?:new|true|false|\d+))? +)+")
-_SLASH_COMMAND = re.compile(r"\A/[\w:.-]+\s*")
+_FLAGS = re.compile(r"(?:--?[a-z][\w-]*(?:[ =](?:new|true|false|\d+))? +)+")
+_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*")
 _DOCUMENT = re.compile(
     r"^#{1,4} |\*\*[^*\n]+\*\*|^\s*(?:\d+[.)]|[-*•]) \S|—|→|^```|^\s*\|.*\|\s*$|[✅❌⚠]", re.M
 )
 _DOCUMENT_MARKS = 4
 # Behind a colon at the end of a line stands what was pasted.
 _INTRODUCES = re.compile(r":[ \t]*\n")
-# Where the line before the colon names whose words they are, so does a short one.
+# Where the line before the colon names whose words they are, so does a short one. Only a line that
+# ends with a colon is looked at closely.
 _SOURCE = re.compile(
-    r"^([^\n]{0,120}\b(?:issues?|tickets?|readme|docs?|documentation|text|error|output|logs?"
+    r"^(?=[^\n]*:[ \t]*\n)"
+    r"([^\n]{0,120}\b(?:issues?|tickets?|readme|docs?|documentation|text|error|output|logs?"
     r"|comments?|page|article|message|e?mail|review|file|snippet|description|says?|said|wrote"
     r"|reads|reports?|got|pasted?|quote|meldung|fehler|ausgabe|texte|erreur|mensaje)\b"
     r"[^\n]{0,60}):[ \t]*\n(?:[ \t]*\n)?(?:[^\n]*\S[^\n]*(?:\n|$))+",
@@ -109,8 +111,8 @@ def _answers(text: str) -> str:
 
 def _typed_part(text: str) -> str:
     said = typed(without_own_text(text))
-    said = _SLASH_COMMAND.sub("", _FLAGS.sub("", said))
-    if ":" in said and "\n" in said:
+    said = without_start(_SLASH_COMMAND, without_start(_FLAGS, said))
+    if _INTRODUCES.search(said):
         said = _SOURCE.sub(r"\1\n", said)
     if not said or _NOT_TYPED.match(said) or is_probe(said):
         return ""
