@@ -71,6 +71,13 @@ def test_a_rule_of_ones_own_is_approved_and_names_its_files(space: Workspace) ->
 
 
 @pytest.mark.rows("CLI-05")
+def test_only_projects_that_a_rule_is_for_are_named_as_not_reached(space: Workspace) -> None:
+    rules(space, "add", "Never push.", "--project", "shop-site")
+    told = rules(space, "add", "Ask first.", "--project", "shop")
+    assert "does not reach" in told and "/shop: " in told and "/shop-site" not in told
+
+
+@pytest.mark.rows("CLI-05")
 def test_a_rule_of_ones_own_is_written_on_a_yes(tmp_path: Path) -> None:
     space = Workspace(tmp_path)
     repo = tmp_path / "shop"

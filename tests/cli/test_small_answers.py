@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 from tests.e2e.pseudo_terminal import Seat, Seen, at_terminal
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.digest import LABEL_CHARS, title_of
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
@@ -158,3 +159,14 @@ def test_groups_list_their_verbs_with_whole_sentences(space: Workspace) -> None:
 def test_long_lines_are_folded_at_a_terminal(words: tuple[str, ...], space: Workspace) -> None:
     screen = seen(space, *words).screen
     assert max(map(len, screen.splitlines())) <= 80
+
+
+def test_a_sweep_at_a_terminal_counts_secrets_and_damaged_lines(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    log.prompt("use the key AKIAZ7Q4MN2PLX5RT8WB")
+    (file,) = space.write(log)
+    file.write_bytes(file.read_bytes() + b'{"broken\n')
+    told = seen(space, "sweep").screen
+    assert "redacted   1 secret; -v names the rules" in told
+    assert "damaged    1 line: see `store quarantine`" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -54,7 +55,7 @@ def changes_of(app: App, pattern: Pattern) -> tuple[tuple[Change, ...], tuple[st
     left += [
         f"{refusal.where}: {refusal.why}"
         for refusal in plan.refused
-        if any(refusal.where.startswith(root) for root in meant)
+        if any(f"{refusal.where}{os.sep}".startswith(f"{root}{os.sep}") for root in meant)
     ]
     return tuple(c for c in plan.changes if pattern.id in c.patterns), tuple(left)
 
