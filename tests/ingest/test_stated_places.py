@@ -49,6 +49,30 @@ def test_what_is_on_the_disk_wins_over_what_the_log_names(space: Workspace, tmp_
 
 
 @pytest.mark.rows("IDN-18")
+@pytest.mark.parametrize("first", ["claude", "copilot", "both"])
+def test_a_directory_has_one_project_whoever_names_its_repository(
+    space: Workspace, first: str
+) -> None:
+    place = "/gone/walrus/pump"
+    stated = copilot(place, "/gone/walrus")
+    guessed = ClaudeLog(2, cwd=place)
+    guessed.prompt("look at the pump")
+    if first in ("claude", "both"):
+        space.write(guessed)
+    if first == "claude":
+        space.sweep()
+        assert space.session(guessed.session_id).project_key == "pump"
+    stated.write(space.flavor_home("copilot"))
+    space.sweep()
+    space.write(guessed)
+    space.sweep()
+    for name in (stated.session_id, guessed.session_id):
+        session = space.session(name)
+        assert (session.project_key, session.repo) == ("walrus", "/gone/walrus")
+        assert session.metadata["project_resolution_source"] == "log:git_root"
+
+
+@pytest.mark.rows("IDN-18")
 def test_codex_names_the_remote_of_a_directory_that_is_not_here(space: Workspace) -> None:
     log = CodexLog(1, cwd="/gone/seal")
     log.header(git={"repository_url": "https://github.com/team/seal.git"})

@@ -337,9 +337,33 @@ def assign_project(
             lasting = [w for w in resolution.warnings if not w.startswith("mentioned")]
             kept = (*alias[:4], _encode(lasting).decode())
             db.execute("INSERT INTO project_alias VALUES (?, ?, ?, ?, ?, ?)", (cwd, *kept))
+            for guessed in _guessed(db, cwd):
+                _write_place(db, guessed, kept)
     elif resolution is not None:
         mentioned = [w for w in resolution.warnings if w.startswith("mentioned")]
         alias = (*alias[:4], _encode([*_decode(alias[4]), *mentioned]).decode())
+    _write_place(db, session_id, alias)
+
+
+def _guessed(db: Database, cwd: str) -> list[int]:
+    """Sessions whose directory was taken for a project of its own for want of better knowledge."""
+    sql = "SELECT id FROM project WHERE root = ? AND confidence = 'low'"
+    project_id = value(db, sql, (cwd,))
+    if project_id is None:
+        return []
+    selected = rows(
+        db,
+        "SELECT id FROM session WHERE project_id = ? AND cwd = ?"
+        " AND metadata ->> 'project_resolution_confidence' = 'low' ORDER BY id",
+        (projects.final(db, project_id), cwd),
+    )
+    return [row[0] for row in selected]
+
+
+def _write_place(
+    db: Database, session_id: int, alias: tuple[int, str | None, str, str, str]
+) -> None:
+    """Write a session's project and how it was found."""
     project_id, repo, source, confidence, warnings = alias
     metadata = {
         "project_resolution_source": source,
