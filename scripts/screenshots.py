@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.web.served import serving  # noqa: E402
 
-from session_memory.testing.samples import write_samples  # noqa: E402
+from session_memory.testing.samples import bug_fix, write_samples  # noqa: E402
 from session_memory.testing.workspace import Workspace  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
@@ -53,7 +53,8 @@ def main() -> int:
         space.run("--config", str(space.write_config()), "sweep")
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         with space.store() as store:
-            fix = next(event for event, _ in store.search("subtotal discounted", 1)) >> 24
+            shown = store.own_session(bug_fix().session_id)
+            fix = shown.id if shown else 1
         with serving(space) as served:
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto(served.link)

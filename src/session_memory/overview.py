@@ -89,13 +89,13 @@ def read_overview(
 def _undecided(fresh: list[Proposal], paths: Paths, policy: Curate, now: int) -> int:
     """Rules that await a yes or no: those kept for review, and those that `rules` would add."""
     from session_memory.curate.catalog import read_catalog
-    from session_memory.curate.review import awaits_decision, grounds
+    from session_memory.curate.review import awaits_decision, gate_now
 
     catalog = read_catalog(paths.data).asleep(now)
     proposals = {**catalog.proposals, **{proposal.id: proposal for proposal in fresh}}
     catalog = msgspec.structs.replace(catalog, proposals=proposals)
     return sum(
-        catalog.status(name) != "candidate" or grounds(catalog, name, policy).gate.promotes
+        catalog.status(name) != "candidate" or gate_now(catalog, name, policy).promotes
         for name in {*catalog.patterns, *proposals}
         if awaits_decision(catalog, name, policy)
     )

@@ -283,6 +283,15 @@ def grounds(catalog: Catalog, name: str, policy: Curate) -> Grounds:
     return Grounds(current.snapshot, current.evidence, gate(current.snapshot, policy.gate))
 
 
+def gate_now(catalog: Catalog, name: str, policy: Curate) -> GateResult:
+    """What the evidence for a pattern is enough for now, without examples for a reader."""
+    if proposal := catalog.proposals.get(name):
+        snapshot = take_snapshot(proposal.evidence, policy.gate.evidence_per_session)
+    else:
+        snapshot = catalog.patterns[name].current.snapshot
+    return gate(snapshot, policy.gate)
+
+
 def awaits_decision(catalog: Catalog, name: str, policy: Curate) -> bool:
     """Whether a person should look at it: new, edited, with more evidence, or without effect."""
     pattern, status = catalog.patterns.get(name), catalog.status(name)

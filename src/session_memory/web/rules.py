@@ -21,7 +21,7 @@ from session_memory.curate.decisions import (
     undo_last,
 )
 from session_memory.curate.freshness import is_current, was_detected
-from session_memory.curate.review import DecisionRequest, OwnRule, awaits_decision, grounds
+from session_memory.curate.review import DecisionRequest, OwnRule, awaits_decision, gate_now
 from session_memory.distribute.apply import distribute
 from session_memory.distribute.files import FileReader
 from session_memory.distribute.ledger import Ledger, read_ledger
@@ -47,7 +47,7 @@ def rules_page(web: WebContext, page_request: PageRequest) -> Page:
     stale = _look_for_rules(web)
     catalog = read_for_review(context)
     promotes = {
-        name: grounds(catalog, name, web.config.curate).gate.promotes
+        name: gate_now(catalog, name, web.config.curate).promotes
         for name in ranked(catalog)
         if awaits_decision(catalog, name, web.config.curate)
     }
