@@ -169,10 +169,12 @@ def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
     x: Callable[[float], float] = lambda value: 690 + 250 * value / most  # noqa: E731
     height = 46 + 26 * len(found)
     drawn = [
-        Markup('<text x="{:.0f}" y="12" text-anchor="middle">{:+.0f} points</text>').format(
-            x(value), value * 100
+        Markup('<text x="{:.0f}" y="12" text-anchor="middle">{}</text>').format(x(value), words)
+        for value, words in (
+            (-most, f"{-most * 100:.0f} points"),
+            (0.0, "no change"),
+            (most, f"+{most * 100:.0f} points"),
         )
-        for value in (-most, 0.0, most)
     ]
     drawn.append(Markup('<line class="zero" x1="690" x2="690" y1="18" y2="{}"/>').format(height))
     for row, (name, effect, gap) in enumerate(found):
@@ -188,7 +190,7 @@ def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
                 *(x(gap.low), x(gap.high), y, y, x(gap.estimate), y),
             )
         )
-    return _figure("forest", "Change of rates with their intervals", drawn, (960, height))
+    return _figure("forest", "Change of rates with their intervals", drawn, (990, height))
 
 
 def _figure(kind: str, label: str, drawn: Sequence[Markup], size: tuple[int, int]) -> Markup:
