@@ -18,6 +18,7 @@ from session_memory.cli.doctor_wiring import guarded, wiring_checks
 from session_memory.cli.output import (
     Meaning,
     columns,
+    counted,
     emit_json,
     hanging,
     human_time,
@@ -302,7 +303,7 @@ def _modes(directory: str) -> Check:
     if os.name != "posix":
         return Check("modes", "pass", "not checked on this system")
     if wide := open_to_others(directory):
-        count = "1 file" if len(wide) == 1 else f"{len(wide):,} files"
+        count = counted(len(wide), "file")
         detail = f"{count} others may read, such as {next(iter(wide))}"
         return Check(
             "modes", "fail", detail, f"chmod -R go= {shlex.quote(directory)}", fixable=True

@@ -18,7 +18,15 @@ from session_memory.adapters.wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.init_summary import Seen, find_seen, not_wired_lines, show_summary
-from session_memory.cli.output import columns, count_progress, emit_json, fit, hanging, one_line
+from session_memory.cli.output import (
+    columns,
+    count_progress,
+    counted,
+    emit_json,
+    fit,
+    hanging,
+    one_line,
+)
 from session_memory.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -121,7 +129,7 @@ def _names(request: InstallRequest) -> set[str]:
 
 def _ask(app: App, plan: Plan) -> bool:
     count = len({change.agent for change in plan.changes})
-    named = f"{count} agent{'s' * (count != 1)}"
+    named = counted(count, "agent")
     question = f"Wire {named} ({_files(plan.changes)})?" if plan.changes else "Write our own files?"
     what = f"{len(plan.changes)} files of agents" if plan.changes else "files of our own"
     hint = "; --dry-run --diff shows every change"
@@ -129,7 +137,7 @@ def _ask(app: App, plan: Plan) -> bool:
 
 
 def _files(changes: Sequence[FileChange]) -> str:
-    return f"{len(changes)} file{'s' * (len(changes) != 1)}"
+    return counted(len(changes), "file")
 
 
 def _carry_out(
@@ -243,17 +251,13 @@ def _prepare(app: App) -> Prepared | None:
 
 
 def _memory_lines(prepared: Prepared) -> Iterator[str]:
-    told = f"new sessions in {_counted(prepared.directories, 'directory', 'directories')} use it"
-    yield f"memory     made from {_counted(prepared.sessions, 'session', 'sessions')}; {told}"
+    told = f"new sessions in {counted(prepared.directories, 'directory', 'directories')} use it"
+    yield f"memory     made from {counted(prepared.sessions, 'session')}; {told}"
     if prepared.example is None:
         yield "a new session is told nothing yet: sessions so far leave nothing proven"
         return
     yield f"for example, a new session in {one_line(prepared.example.root)} will be told:"
     yield from (fit(f"- {one_line(line)}") for line in prepared.example.lines)
-
-
-def _counted(count: int, one: str, several: str) -> str:
-    return f"{count:,} {one if count == 1 else several}"
 
 
 def _show(app: App, plan: Plan, request: InstallRequest, *, diff: bool) -> None:

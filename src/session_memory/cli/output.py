@@ -22,6 +22,7 @@ __all__ = [
     "byte_progress",
     "columns",
     "count_progress",
+    "counted",
     "echo_more",
     "emit_json",
     "fit",
@@ -70,6 +71,11 @@ def message(lead: str, meaning: Meaning, text: str) -> str:
     first, *rest = safe(text).split("\n")
     lines = hanging(f"{paint(lead, meaning)} ", first, columns(sys.stderr))
     return "\n".join((*lines, *rest))
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: 1 file, 2 files."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def say(text: str) -> None:

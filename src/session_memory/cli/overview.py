@@ -9,6 +9,7 @@ import click
 from session_memory.cli.app import App
 from session_memory.cli.output import (
     columns,
+    counted,
     emit_json,
     fit,
     hanging,
@@ -52,9 +53,8 @@ def _lines(overview: Overview, now: int, *, hints: bool) -> Iterator[str]:
 def _counts(overview: Overview, agents: str) -> str:
     if not overview.sessions:
         return "no sessions are stored"
-    sessions = f"{overview.sessions:,} session{'s' * (overview.sessions != 1)}"
-    projects = f"{overview.projects:,} project{'s' * (overview.projects != 1)}"
-    return f"{sessions} ({agents}) in {projects}"
+    sessions, projects = counted(overview.sessions, "session"), overview.projects
+    return f"{sessions} ({agents}) in {counted(projects, 'project')}"
 
 
 def _steps(steps: tuple[Step, ...]) -> Iterator[str]:

@@ -9,7 +9,16 @@ import click
 import msgspec
 
 from session_memory.cli.app import App
-from session_memory.cli.output import columns, emit_json, hanging, human_time, one_line, paint, safe
+from session_memory.cli.output import (
+    columns,
+    counted,
+    emit_json,
+    hanging,
+    human_time,
+    one_line,
+    paint,
+    safe,
+)
 from session_memory.clock import iso
 from session_memory.core.loop.catalog import Snapshot
 from session_memory.core.text.masks import excerpt
@@ -99,8 +108,7 @@ def _seen(row: dict[str, Any]) -> str:
     counts: Snapshot = row["snapshot"]
     if counts.written_by:
         return f"written by {one_line(counts.written_by)} for {', '.join(counts.repos)}"
-    times = f"{row['seen']:,} time{'s' * (row['seen'] != 1)}"
-    sessions = f"{counts.sessions:,} session{'s' * (counts.sessions != 1)}"
+    times, sessions = counted(row["seen"], "time"), counted(counts.sessions, "session")
     places = list(map(one_line, counts.repos))
     where = " and ".join(places) if 0 < len(places) < 3 else f"{len(places):,} projects"
     flavors = one_line(", ".join(counts.flavors)) or "-"

@@ -12,6 +12,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import (
     byte_progress,
     columns,
+    counted,
     emit_json,
     fit,
     hanging,
@@ -127,8 +128,8 @@ def _folded(line: str) -> str:
 def summary(report: SweepReport) -> list[str]:
     """The report for a person: what is new, and what is out of the ordinary."""
     would = "would be " if report.dry_run else ""
-    logs = _counted(report.discovered, "log")
-    new = _counted(report.sessions, "new session")
+    logs = counted(report.discovered, "log")
+    new = counted(report.sessions, "new session")
     size = human_bytes(report.bytes_read)
     unread = f", {len(report.failed):,} not read" if report.failed else ""
     found = f"{report.ingested:,} new or grown, {report.skipped_unchanged:,} unchanged{unread}"
@@ -137,15 +138,11 @@ def summary(report: SweepReport) -> list[str]:
     return [
         f"found      {logs}: {found}",
         f"stored     {would}{report.events:,} events, {new}, {took}",
-        *([f"redacted   {_counted(secrets, 'secret')}; -v names the rules"] if secrets else []),
-        *([f"damaged    {_counted(damaged, 'line')}: see `store quarantine`"] if damaged else []),
+        *([f"redacted   {counted(secrets, 'secret')}; -v names the rules"] if secrets else []),
+        *([f"damaged    {counted(damaged, 'line')}: see `store quarantine`"] if damaged else []),
         *(done_lines(report.retention)[1:]),  # the first is the same every time
         *_remarks(report),
     ]
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def lines(report: SweepReport) -> list[str]:
