@@ -60,6 +60,10 @@ def test_a_name_of_a_port_forward_is_answered(space: Workspace) -> None:
         served.open()
         assert served.ask("/", headers={"Host": "devbox:9000"}).status == 200
         assert served.ask("/", headers={"Host": "devbox:9001"}).status == 421
+        own = {"Host": "devbox:9000", "Origin": "http://devbox:9000"}
+        assert served.ask("/", headers=own).status == 200
+        other = served.ask("/", headers={"Origin": "https://forward.test:8443"})
+        assert other.status == 403 and "--name forward.test:8443" in other.text
 
 
 @pytest.mark.rows("WEB-03")

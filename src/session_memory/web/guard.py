@@ -95,7 +95,12 @@ class Guard:
             )
         origin = headers.get("origin")
         if origin is not None and origin not in self._place.origins:
-            return _refusal_text(403, f"Requests from {origin} are refused.\n")
+            return _refusal_text(
+                403,
+                f"Requests from {origin} are refused.\n"
+                f"If that is your own port forward, start the page with "
+                f"`--name {origin.partition('://')[2] or 'HOST:PORT'}`.\n",
+            )
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _refusal_text(405, "Only GET and POST are answered here.\n")
         if scope["path"] == OPEN and scope["method"] == "GET":
