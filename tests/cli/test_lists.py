@@ -126,7 +126,7 @@ def test_the_numbers_of_detect_name_rules_at_once(samples: Workspace) -> None:
     [
         (("sessions",), "4b5c3992-2198-468d-b41f-399cf30e2501"),
         (("show", "1"), "analyzed"),
-        (("search", "never", "push"), "(event "),
+        (("search", "never", "push"), "(score "),
         (("fix", "No module named 'shop'"), "claude:"),
         (("usage",), "prices of "),
         (("status",), "worktrees"),
