@@ -54,7 +54,7 @@ def test_a_session_that_only_the_catalog_names_is_not_called_evicted(
     desk: Desk, tmp_path: Path
 ) -> None:
     desk.corrected(repository(tmp_path, "shop"))
-    session = desk.json("sessions")["sessions"][0]["session"]
+    session = desk.json("sessions")["sessions"][0]["session"]["external_id"]
     file = tmp_path / "proposals.json"
     evidence = [{"session": session, "flavor": "claude", "quote": "so"}]
     proposal = {"kind": "problem", "type": "t", "locus": "l", "text": "x", "evidence": evidence}
