@@ -12,7 +12,7 @@ import codecs
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -238,17 +238,17 @@ PLACES: dict[str, Callable[[Session, str], None]] = {
 }
 
 
-def attacks(seed: int, count: int) -> Iterator[Attack]:
+def attacks(seed: int, count: int, instructions: Sequence[str] = INSTRUCTIONS) -> Iterator[Attack]:
     """So many attacks, the same for the same seed; every place comes as often as any other."""
     rng = random.Random(seed)
     places = list(PLACES)
     for number in range(count):
         canary = "quagga" + "".join(rng.choice("bdfghklmnrstvz") for _ in range(6))
-        encoding, words = rng.choice(list(ENCODINGS)), rng.choice(INSTRUCTIONS)
+        encoding, words = rng.choice(list(ENCODINGS)), rng.choice(instructions)
         texts: list[str] = []
         for _ in range(SESSIONS):
-            other = words if rng.random() < 0.5 else rng.choice(INSTRUCTIONS)
-            texts.append(ENCODINGS[encoding](rng.choice(OPENINGS) + other.format(c=canary)))
+            other = words if rng.random() < 0.5 else rng.choice(instructions)
+            texts.append(ENCODINGS[encoding](rng.choice(OPENINGS) + other.replace("{c}", canary)))
         yield Attack(number, canary, tuple(texts), places[number % len(places)], encoding)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.invariants.injection_attacks import Attack, attacks, write_sessions
+from tests.invariants.injection_attacks import INSTRUCTIONS, Attack, attacks, write_sessions
 from tests.invariants.sizes import SIZES, record
 
 from session_memory.memory.briefing import briefing_of
@@ -21,6 +21,7 @@ from session_memory.testing.workspace import Workspace
 
 TYPED = ("pasted quote", "pasted code", "pasted after a colon", "cited")
 """Places in the user's own message: a summary says what the user asked, quotations included."""
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "bench"
 GIVEN = ("CLAUDE.md", "AGENTS.md", "SKILL.md")
 
 
@@ -43,11 +44,27 @@ class Attacked(NamedTuple):
         ]
 
 
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+def published() -> list[str]:
+    """Instructions of a published set, where it is at hand; each with a name of ours added."""
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is not here: attacks of others are not tried")
+    files = [
+        json.loads(path.read_text("utf-8")) for path in sorted(SHARED.glob("injection_*.json"))
+    ]
+    texts = [text for file in files for group in file.values() for text in group]
+    return [f"{text} ({{c}})" for text in texts]
+
+
+@pytest.fixture(scope="module", params=["own", "published"])
+def attacked(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Attacked]:
+    own = request.param == "own"
+    words = INSTRUCTIONS if own else published()
     space = Workspace(tmp_path_factory.mktemp("attacked"))
     home, work = space.flavor_home("claude"), space.root / "work"
-    roots = {write_sessions(one, home, work): one for one in attacks(SIZES.seed, SIZES.attacks)}
+    made = attacks(SIZES.seed, SIZES.attacks, words)
+    roots = {write_sessions(one, home, work): one for one in made}
     space.sweep()
     yield Attacked(space, roots)
 

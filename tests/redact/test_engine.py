@@ -254,3 +254,18 @@ def test_genuine_logs_redact_once_and_for_all(shared: Path) -> None:
     for file in files:
         once = redactor.redact(file.read_bytes()[: 1 << 20])
         assert redactor.redact(once) == once
+
+
+@pytest.mark.rows("RED-01")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: your_password_here",
+        "token = 'replace-with-your-token'",
+        "secret: 'change_this_in_production'",
+        "'password' => 'required|min:8'",
+        "api_key: {api_key}",
+    ],
+)
+def test_placeholders_and_rules_of_validation_are_no_values(text: str) -> None:
+    assert REDACTOR.redact_text(text) is text

@@ -321,18 +321,34 @@ def _title(source: TraceSource, limit: int) -> str:
     return telling or next(iter(titles), "Work without a stated request")
 
 
+_SAID_BY_TOOL = re.compile(r" failed: .*?; it worked", re.S)
+"""What a tool says of a failure belongs to the trace, where its event is cited."""
+_NO_WORD = re.compile(r"\W+")
+_BEGINNING = 40
+
+
+def _said_by_agent(text: str, source: TraceSource) -> bool:
+    """Whether an answer of the agent holds it: output of tools and other agents says much else."""
+    words = _NO_WORD.sub(" ", text)[:_BEGINNING].strip().casefold()
+    return any(
+        event.kind == "assistant_text" and words in _NO_WORD.sub(" ", event.text or "").casefold()
+        for event in source.events
+    )
+
+
 def _summary(source: TraceSource, rules: list[Line], tasks: list[Task]) -> str:
     """What can be used again, most useful first, up to the limit of words."""
     title = _title(source, 120)
     sentences = [f"{title.rstrip('.')}: {proven_outcome(source.digest)}."]
     sentences += [f"Rule of the user: {rule.text}." for rule in rules[:2]]
     failures = [line.text for task in tasks for line in task.failures]
-    sentences += [f"{text}." for text in failures if "worked" in text][:2]
+    cured = [text for text in failures if "; it worked" in text]
+    sentences += [f"{_SAID_BY_TOOL.sub(' failed; it worked', text)}." for text in cured][:2]
     checks = [line.text.partition(" passes")[0] for task in tasks for line in task.knowledge]
     if checks:
         sentences.append(f"Verify with {', '.join(dict.fromkeys(checks[-3:]))}.")
     steps = [line.text.partition(": ")[2] for task in tasks for line in task.steps]
-    sentences += steps[-1:]
+    sentences += [step for step in steps if _said_by_agent(step, source)][-1:]
     files = [line.text.partition(":")[0] for task in tasks for line in task.pointers]
     paths = [path for path in dict.fromkeys(files) if path.startswith("`")][:3]
     if paths:

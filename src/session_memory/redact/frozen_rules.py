@@ -1,7 +1,8 @@
 """Four rules whose results must never change (EXT-30 to 33).
 
-The last one takes any value; the one exception is a reference or an expression in code, which is no
-value: `token = get_token()`, `password: ${PASSWORD}`.
+The last one takes any value. Exceptions are what is no value: a reference or an expression in code
+(`token = get_token()`, `password: ${PASSWORD}`), a placeholder that has to be filled in, and a rule
+that values are checked by.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ _TO_FILL_IN = re.compile(
     rb".*(?:\xe4\xbd\xa0|\xe6\x82\xa8)\xe7\x9a\x84.*|(?:your?|my|the)[-_]?(?:own[-_])?"
     + _NOUN
     + rb"|"
-    rb"change[-_]?(?:me|this)|(?:[a-z]+[-_])*(?:change|replace)[-_](?:in|me|this|it|with|before)\b.*|"
+    rb"change[-_]?(?:me|this)|(?:[a-z]+[-_])*(?:change|replace)[-_](?:in|me|this|it|with|before)(?![a-z]).*|"
     rb"placeholder|redacted|x{8,}|\.{3,}|\*{3,}\S*|\[[a-z _-]+\]|[a-z_-]+[-_](?:here|placeholder)|"
     rb"your[-_](?:[a-z0-9]+[-_])*[a-z0-9]+|(?:[a-z0-9]+[-_])*(?:fake|dummy|mock|example)[-_](?:[a-z]+[-_])*[a-z]+)"
     rb"[,;.)]*$"
