@@ -432,7 +432,8 @@ def test_a_file_that_changes_while_we_write_is_left_alone(
 
     def meanwhile(descriptor: int) -> None:
         real(descriptor)
-        path.write_text('{"numStartups": 2}')
+        if os.fstat(descriptor).st_size > 20 and machine.launcher.exists():  # ours are written
+            path.write_text('{"numStartups": 2}')
 
     with monkeypatch.context() as patch:
         patch.setattr(files.os, "fsync", meanwhile)
