@@ -200,6 +200,8 @@ def _argument(text: bytes, start: int, end: int) -> Places:
     """`setenv("PASSWORD", "...")`, `.setPassword("...")`: calls that store what they are given."""
     before = _before(text, start)
     called = text[end - 1 : end] == b"("
+    if not called and _SHORT.match(text, start) and before[-1:] in (*_QUOTES, b"`"):
+        return  # `set("pwd", "status")` lists words
     stores = _SETS.search(before) if called else _STORES.search(before)
     quoted = _QUOTED.match(text, end)
     if not (stores and quoted and quoted.lastindex):
@@ -334,6 +336,7 @@ ASSIGNED = (
             'field("password", "username")',
             'console.readPassword("prompt")',
             'form.get("password").set("required")',
+            'changedSet("pwd", "status")',
         ),
     ),
     Rule(
