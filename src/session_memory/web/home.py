@@ -32,7 +32,8 @@ class Lately(msgspec.Struct):
     name: str
     sessions: int = 0
     succeeded: int = 0
-    usd: float = 0.0
+    usd: float | None = None
+    """None where no price is known."""
 
 
 def home(web: WebContext, _page_request: PageRequest) -> Page:
@@ -87,5 +88,6 @@ def _lately(
         each = groups.setdefault(name, Lately(name))
         each.sessions += 1
         each.succeeded += outcomes.get(session.id) == "success"
-        each.usd += session.cost.usd or 0.0
-    return sorted(groups.values(), key=lambda each: (-each.usd, -each.sessions))[:_GROUPS]
+        if session.cost.usd is not None:
+            each.usd = (each.usd or 0.0) + session.cost.usd
+    return sorted(groups.values(), key=lambda each: (-(each.usd or 0.0), -each.sessions))[:_GROUPS]

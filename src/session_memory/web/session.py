@@ -58,7 +58,8 @@ def session_page(web: WebContext, page_request: PageRequest) -> Page:
         session = store.find_session(page_request.path["session"])
         parent = store.session(session.parent_id) if session.parent_id else None
         places = store.event_places(session.id)
-        ids = _finding(store, session, find) if find else [place.id for place in places]
+        ids = [place.id for place in places]
+        ids = _finding(store, ids, find) if find else ids
         start = _start(ids, page_request)
         digest, children = store.digest(session.id), _children(store, session)
         marks = event_marks(store, session, digest, children)
@@ -184,12 +185,13 @@ def _children(store: Store, session: Session) -> list[Session]:
     return [child for child in map(store.session, numbers) if child.parent_id == session.id]
 
 
-def _finding(store: Store, session: Session, find: str) -> list[int]:
-    """The events that hold every word, in whatever case."""
+def _finding(store: Store, ids: Sequence[int], find: str) -> list[int]:
+    """The events that hold every word, in whatever case; few of them are in memory at a time."""
     words = find.casefold().split()
     return [
         event.id
-        for event in store.events(session.id, texts=True)
+        for start in range(0, len(ids), PAGE)
+        for event in store.events_at(ids[start : start + PAGE])
         if (text := f"{event_title(event)}\n{event_text(store, event)}".casefold())
         and all(word in text for word in words)
     ]
