@@ -9,11 +9,12 @@ nothing else fits), and runs of those scripts become pairs of characters.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 _INNER = re.compile(r"[A-Z](?<=[a-z0-9].)[a-z]+")
 """A word inside a name. Every text of a sweep goes through this: a pattern for whole names takes
 five times as long, and one that begins with the lookbehind three times."""
-_NO_BLANKS = re.compile(
+_NO_BLANKS = (
     "["
     "\u0e00-\u0eff"  # Thai, Lao
     "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
@@ -36,7 +37,12 @@ def searchable(text: str) -> str:
 
 def pairs(text: str) -> str:
     """Runs of scripts without blanks as overlapping pairs of characters."""
-    return _NO_BLANKS.sub(_paired, text)
+    return _no_blanks().sub(_paired, text)
+
+
+@cache  # compiling it takes 2 ms, which a command that indexes nothing need not spend
+def _no_blanks() -> re.Pattern[str]:
+    return re.compile(_NO_BLANKS)
 
 
 def _paired(run: re.Match[str]) -> str:
