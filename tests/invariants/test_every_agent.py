@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -65,40 +63,6 @@ def test_a_forgotten_session_does_not_come_back(tmp_path: Path, flavor: str) -> 
     stored = b"\n".join(everything_stored(space.store_directory)).lower()
     left = [text for text in texts if text and text.lower().encode() in stored]
     assert left == []
-
-
-CUTS: dict[str, Callable[[bytes], bytes]] = {
-    "emptied": lambda _: b"",
-    "zeros": lambda data: bytes(len(data)),  # what a power failure leaves on some disks
-    "half": lambda data: data[: len(data) // 2],
-    "half of the lines": lambda data: data[: data.rfind(b"\n", 0, len(data) // 2) + 1],
-}
-
-
-@pytest.mark.rows("STO-16")
-@pytest.mark.parametrize("cut", CUTS)
-def test_a_cut_log_takes_nothing_out_of_memory(tmp_path: Path, flavor: str, cut: str) -> None:
-    space = Workspace(tmp_path)
-    log = BUILDERS[flavor](7, 8)
-    written = log.write(space.flavor_home(flavor))
-    space.sweep()
-    before = space.dump()
-    files = list(written.iterdir()) if written.is_dir() else [written]
-    for path in files:
-        path.write_bytes(CUTS[cut](path.read_bytes()))
-    for _ in range(2):
-        assert space.sweep().superseded == 0
-        assert _in_any_order(space.dump()) == _in_any_order(before)
-    for path in files:
-        path.unlink()
-    log.write(space.flavor_home(flavor))
-    space.sweep()
-    assert space.dump() == before
-
-
-def _in_any_order(dump: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Calls of one message that a cut log no longer holds come behind those that it holds."""
-    return [{**each, "events": sorted(map(repr, each["events"]))} for each in dump]
 
 
 NO_LOGS = {

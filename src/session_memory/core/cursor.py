@@ -40,8 +40,6 @@ class ReadPlan(msgspec.Struct, frozen=True):
     state: dict[str, Any] = {}
     shrunk: bool = False
     """A replaced file is smaller than it was."""
-    grown: bool = False
-    """A file is read whole once more although it only grew behind what was read."""
 
 
 def plan_read(

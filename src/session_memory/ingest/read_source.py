@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import msgspec
@@ -120,8 +119,6 @@ class SourceReader(msgspec.Struct):
         )
         ready = prepared if plan.kind == "new" else None
         for block in self._blocks(pass_, ready):
-            if pass_.again and not (pass_.reparse or adapter.incremental or block.figures.records):
-                pass_.replaced = True  # nothing is left in it of what was read before
             self._begin(pass_)
             self._take_block(pass_, block)
             if pass_.replaced:
@@ -136,7 +133,7 @@ class SourceReader(msgspec.Struct):
         source_id = pass_.reading.source_id
         if pass_.replaced:
             self._end_replaced(pass_)
-        elif pass_.again and not (pass_.adapter.incremental or plan.grown) and pass_.own:
+        elif pass_.again and not pass_.adapter.incremental and pass_.own:
             for aside in self.store.set_aside(pass_.name):  # such a file tells all there is
                 self.report.superseded += self.writer.absorb(aside, source_id)
         if pass_.again and not pass_.replaced:
@@ -168,12 +165,10 @@ class SourceReader(msgspec.Struct):
         """Decide what becomes of all that was read before from a file that was replaced.
 
         A log that was cut or emptied says nothing new: memory keeps what it said. One that says
-        something else supersedes it, and so does a session in a database without some of its rows:
-        nothing but its agent takes rows out.
+        something else supersedes it.
         """
-        shrunk = pass_.shrunk and os.path.exists(pass_.file.path)
-        cut = (shrunk or not (pass_.own and pass_.records)) and not pass_.has_news
-        lost = self.store.sole_sessions(pass_.aside) if cut else None
+        cut = not pass_.own or (pass_.shrunk and pass_.adapter.incremental)
+        lost = self.store.sole_sessions(pass_.aside) if cut and not pass_.has_news else None
         if lost:
             self.cut |= lost
             self.report.warnings.append(
@@ -245,7 +240,7 @@ class SourceReader(msgspec.Struct):
             return plan
         # Equal events of several files are numbered per file, from its start.
         if not adapter.incremental or self.store.sharing(cursor.source_id):
-            return ReadPlan("rewritten", grown=True)
+            return ReadPlan("rewritten")
         return plan
 
     def _take_block(self, pass_: _Pass, block: ReadBlock) -> None:
