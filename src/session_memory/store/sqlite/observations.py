@@ -40,7 +40,11 @@ _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
 
 def save(db: Database, session_id: int, observations: Iterable[Observation]) -> None:
-    """Replace what was observed of the raw text; notes and what outlived its text stay."""
+    """Replace what was observed of the raw text; notes and what outlived its text stay.
+
+    Their entries in the index are for `index` to make, of many sessions at once: each savepoint
+    makes SQLite write out what an index has gathered.
+    """
     db.execute(_DROP, (session_id,))
     db.executemany(
         _INSERT,
@@ -60,7 +64,6 @@ def save(db: Database, session_id: int, observations: Iterable[Observation]) -> 
             for observation in observations
         ],
     )
-    index(db, session_id)
     _count_bytes(db, session_id)
     from session_memory.store.sqlite.closures import note_mismatch  # not needed by most sweeps
 
@@ -85,14 +88,14 @@ def drop_made(db: Database, sessions: Iterable[int]) -> None:
         _count_bytes(db, session_id)
 
 
-def index(db: Database, session_id: int | None = None) -> None:
-    """Make the entries that are missing in the index, of one session or of all."""
-    of_session = "" if session_id is None else " AND session_id = ?"
+def index(db: Database, sessions: Iterable[int] | None = None) -> None:
+    """Make the entries that are missing in the index, of these sessions or of all."""
+    of_sessions = "" if sessions is None else " AND session_id IN (SELECT value FROM json_each(?))"
     missing = rows(
         db,
         "SELECT id, text FROM observation WHERE id NOT IN (SELECT id FROM observation_text_docsize)"
-        + of_session,
-        () if session_id is None else (session_id,),
+        + of_sessions,
+        () if sessions is None else (msgspec.json.encode(sorted(sessions)).decode(),),
     )
     db.executemany(
         "INSERT INTO observation_text (rowid, body) VALUES (?, ?)",

@@ -62,6 +62,8 @@ class SqliteWriter:
         self._paths: dict[int, str] = {}
         self._shared: set[int] = set()
         self._usage_keys: set[int] = set()
+        self._observed: set[int] = set()
+        """Sessions whose observations are not in the index yet."""
         self._next_segment = 0
 
     # transaction
@@ -90,8 +92,10 @@ class SqliteWriter:
     def start_over(self) -> None:
         """See store.port.Writer."""
         self.rollback()
-        for kept in (self._open, self._by_id, self._paths, self._shared, self._usage_keys):
+        for kept in (self._open, self._by_id, self._paths):
             kept.clear()
+        for noted in (self._shared, self._usage_keys, self._observed):
+            noted.clear()
         self._reader.let_go()
         self.begin()
 
@@ -111,6 +115,9 @@ class SqliteWriter:
             self._db.execute("ROLLBACK")
 
     def _flush_sessions(self) -> None:
+        if self._observed:
+            observing.index(self._db, self._observed)
+            self._observed.clear()
         packed: list[Packed] = []
         self._reader.let_go()
         for state in self._open.values():
@@ -425,6 +432,7 @@ class SqliteWriter:
     def save_observations(self, session_id: int, observations: list[Observation]) -> None:
         """See store.port.Writer."""
         observing.save(self._db, session_id, observations)
+        self._observed.add(session_id)
 
     def save_checkpoint(self, session_id: int, checkpoint: Checkpoint) -> None:
         """See store.port.Writer."""
