@@ -14,7 +14,7 @@ from tests.bench.usage import arguments
 from session_memory.adapters.claude.log_builder import ClaudeLog
 
 EVENTS, SESSIONS, ROUNDS = 20_000, 10_000, 5
-_EVENTS_PER_STEP = 10
+_EVENTS_PER_STEP = 9
 
 
 def work(log: ClaudeLog, number: int) -> None:
