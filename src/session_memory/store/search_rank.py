@@ -201,12 +201,14 @@ def _page(waiting: Sequence[Hit]) -> tuple[list[Hit], list[Hit]]:
     """The next page, and what is left in its order."""
     page, later = list[Hit](), list[Hit]()
     shown = Counter[int]()
-    for hit in waiting:
+    for place, hit in enumerate(waiting):
         most = OF_ONE_SESSION if len(page) < PAGE - OF_OTHERS else 1
-        if len(page) < PAGE and shown[hit.session] < most:
-            shown[hit.session] += 1
-            page.append(hit)
-        else:
+        if shown[hit.session] >= most:
             later.append(hit)
+            continue
+        shown[hit.session] += 1
+        page.append(hit)
+        if len(page) == PAGE:
+            return page, later + list(waiting[place + 1 :])
     missing = PAGE - len(page)  # no other session has anything to say
     return page + later[:missing], later[missing:]

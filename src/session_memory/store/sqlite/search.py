@@ -7,7 +7,7 @@ everywhere, the newest rows are taken unscored.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -35,12 +35,12 @@ MOST_NOTED = 1_000
 """The same for observations: they lift events more often than they stand alone."""
 FEW_SESSIONS = 100
 """Up to here an index is asked session by session: looking each up costs 20 microseconds."""
-MOST_RANKED = 300
+MOST_RANKED = 260
 """Rows of each index that take part in the order: the same for every page of an answer."""
 MOST_PAIRS = 8
 NEARNESS = 3
 """Words that may stand between two neighbouring words of a question."""
-WITH_ALL_TERMS = 200
+WITH_ALL_TERMS = 100
 """Rows that hold every term get a bonus; the newest this many are looked at."""
 
 Index = Literal["event_text", "turn_text", "observation_text"]
@@ -78,7 +78,9 @@ def find(
     noted = (
         _noted(db, _hits(db, _Index.of("observation_text", given, scope), terms)) if notes else []
     )
-    return fuse(IndexHits(alone, in_context, noted, _turns(db, [hit.id for hit in alone])))
+    found = {hit.id for hit in in_context}
+    turns = _turns(db, [hit.id for hit in alone if hit.id not in found])
+    return fuse(IndexHits(alone, in_context, noted, turns | found))
 
 
 def _known_or_similar(db: Database, terms: Terms) -> Terms:
@@ -242,7 +244,7 @@ def _holding(db: Database, index: _Index, word: str) -> set[int]:
         f"{index.select(f'{index.name}.rowid', every=True)} LIMIT {index.most_scored + 1}",
         (*index.bindings, _quoted(word)),
     )
-    return {row[0] for row in selected}
+    return set(chain.from_iterable(selected))
 
 
 def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
