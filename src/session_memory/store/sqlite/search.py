@@ -33,8 +33,10 @@ MOST_SCORED = 4_000
 """Rows scored per index and question."""
 MOST_NOTED = 1_000
 """The same for observations: they lift events more often than they stand alone."""
-FEW_SESSIONS = 100
-"""Up to here an index is asked session by session: looking each up costs 20 microseconds."""
+FEW_SESSIONS = 12
+FEW_OF_ALL = 40
+"""Up to so many sessions, or one of so many, an index is asked session by session: going to each
+takes longer than passing over some hundred rows of others."""
 MOST_RANKED = 260
 """Rows of each index that take part in the order: the same for every page of an answer."""
 MOST_PAIRS = 8
@@ -70,7 +72,7 @@ def find(
         return []
     given = where or TextFilter()
     terms = _known_or_similar(db, terms)
-    scope = _sessions(db, given)
+    scope = _scope(db, given)
     alone = _hits(db, _Index.of("event_text", given, scope), terms)
     in_context = (
         _hits(db, _Index.of("turn_text", given, scope), terms) if given.may_be_turns else []
@@ -132,6 +134,13 @@ def _noted(db: Database, hits: list[Scored]) -> list[Noted]:
     ]
 
 
+class _Scope(msgspec.Struct, frozen=True):
+    """The sessions that a search is limited to."""
+
+    sessions: list[int]
+    are_few: bool
+
+
 class _Index(msgspec.Struct, frozen=True):
     """A full-text index, and which of its rows may be found."""
 
@@ -145,7 +154,7 @@ class _Index(msgspec.Struct, frozen=True):
     most_scored: int
 
     @classmethod
-    def of(cls, name: Index, where: TextFilter, sessions: list[int] | None) -> _Index:
+    def of(cls, name: Index, where: TextFilter, scope: _Scope | None) -> _Index:
         """The index with the filters of a search."""
         if name == "observation_text":
             text, values = observation_condition(where)
@@ -156,9 +165,9 @@ class _Index(msgspec.Struct, frozen=True):
         else:
             condition, values = "1", []
         most = MOST_NOTED if name == "observation_text" else MOST_SCORED
-        if sessions is not None:  # so many among few sessions are as common a word
+        if scope is not None:  # so many among few sessions are as common a word
             most //= 2
-        return cls(name, *_in_scope(name, sessions), condition, values, most)
+        return cls(name, *_in_scope(name, scope), condition, values, most)
 
     def select(self, what: str, *, every: bool = False) -> str:
         """A statement up to its MATCH: rows that fit, or `every` row of the sessions in scope."""
@@ -266,20 +275,21 @@ def _quoted(words: str) -> str:
     return f'"{words}"'  # words hold letters and digits only
 
 
-def _in_scope(name: Index, sessions: list[int] | None) -> _Condition:
+def _in_scope(name: Index, scope: _Scope | None) -> _Condition:
     """An index limited to these sessions: what stands behind FROM, and the values in it."""
-    if sessions is None:
+    if scope is None:
         return f"{name} WHERE 1", []
+    sessions = scope.sessions
     listed = msgspec.json.encode(sessions).decode()
     if name == "observation_text":
         inner = "SELECT value FROM json_each(?)"
-        if len(sessions) <= FEW_SESSIONS:
+        if scope.are_few:
             # As it stands the index would be asked once for each row: the sum keeps it from that.
             own = f"SELECT id FROM observation WHERE session_id IN ({inner})"
             return f"{name} WHERE {name}.rowid + 0 IN ({own})", [listed]
         own = f"SELECT session_id FROM observation WHERE id = {name}.rowid"
         return f"{name} WHERE ({own}) IN ({inner})", [listed]
-    if len(sessions) <= FEW_SESSIONS:
+    if scope.are_few:
         # The index jumps to the numbers of each session.
         last = f"(s.value << {SEQ_BITS}) + {SEQ_MASK}"
         within = f"{name}.rowid BETWEEN s.value << {SEQ_BITS} AND {last}"
@@ -290,10 +300,10 @@ def _in_scope(name: Index, sessions: list[int] | None) -> _Condition:
     return f"{name} WHERE {in_range} AND {own}", [first[0], last[1], listed]
 
 
-def _sessions(db: Database, where: TextFilter) -> list[int] | None:
+def _scope(db: Database, where: TextFilter) -> _Scope | None:
     """Sessions in which something can fit a filter; None where any may."""
     if where.session is not None:
-        return [where.session]
+        return _Scope([where.session], are_few=True)
     if not where.of_sessions:
         return None
     parts, bindings = ["1"], list[Any]()
@@ -308,7 +318,9 @@ def _sessions(db: Database, where: TextFilter) -> list[int] | None:
             parts.append(text)
             bindings.append(wanted)
     selected = rows(db, f"SELECT id FROM session WHERE {' AND '.join(parts)}", bindings)
-    return [row[0] for row in selected]
+    ((last,),) = rows(db, "SELECT coalesce(max(id), 0) FROM session")
+    sessions = [row[0] for row in selected]
+    return _Scope(sessions, are_few=len(sessions) <= max(FEW_SESSIONS, last // FEW_OF_ALL))
 
 
 def observation_condition(where: TextFilter) -> _Condition:
