@@ -166,7 +166,7 @@ class _Index(msgspec.Struct, frozen=True):
             condition, values = "1", []
         most = MOST_NOTED if name == "observation_text" else MOST_SCORED
         if scope is not None:  # so many among few sessions are as common a word
-            most //= 2
+            most //= 4
         return cls(name, *_in_scope(name, scope), condition, values, most)
 
     def select(self, what: str, *, every: bool = False) -> str:
