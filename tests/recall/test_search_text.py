@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 from tests.recall.store_builder import Memory
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
@@ -140,3 +141,19 @@ def test_words_leave_the_index_when_they_are_forgotten_or_replaced(memory: Memor
     store.erase_traces()
     for word in ("pelicanword", "heronword", "storkword"):
         assert store.traces(word) == []
+
+
+@pytest.mark.rows("SRC-15")
+def test_a_failure_is_shown_with_what_cured_it(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    log.prompt("Run the pelican tests please, all of them")
+    log.run("rtk bun run pelican", "error: unrecognized subcommand 'bun'", exit_code=2)
+    log.run("bun run pelican", "3 pass\n0 fail")
+    log.say("All of them pass.")
+    space.write(log)
+    space.sweep()
+    first, *_ = asked(space, "unrecognized subcommand bun").items
+    assert first.is_error is True
+    assert first.cure == "bun run pelican"
+    assert all(item.cure is UNSET for item in asked(space, "pelican tests please").items[:1])

@@ -147,6 +147,8 @@ def _echo_session(app: App, store: SessionReader, items: list[FoundItem], around
             click.echo(f"  {when}  {kind} {snippet}")
         else:
             click.echo(f"  {when}  {kind}\n" + fit(f"    {snippet}"))
+        if isinstance(item.cure, str):
+            click.echo(fit(f"    cured by: {one_line(item.cure)}"))
         for line in _turns_around(store, item, around) if around else ():
             click.echo(fit(f"    | {line}"))
 

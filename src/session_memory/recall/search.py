@@ -13,6 +13,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from session_memory.clock import iso
+from session_memory.core.event_ids import event_id, split
+from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Observation, Project, SessionEvent
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
@@ -65,6 +67,8 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     source_kind: str | UnsetType = UNSET
     tool: str | UnsetType = UNSET
     is_error: bool | UnsetType = UNSET
+    cure: str | UnsetType = UNSET
+    """What made it work later in its session; only of what failed."""
     updated_at: str | None
     last_captured_turn_at: str | None
     rank: int | UnsetType = UNSET
@@ -123,7 +127,8 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     stems = [stem(word) for word in terms.words]
     best = results[0].score if results else 1.0
     shown = results[start:wanted]
-    places = _Places(within, _projects(store, [result.line for result in shown]))
+    projects = _projects(store, [result.line for result in shown])
+    places = _Places(within, projects, _cures(store, shown))
     items = tuple(
         msgspec.structs.replace(
             _ranked_item(places, result, stems),
@@ -172,6 +177,23 @@ def _search_scope(store: RecallStore, request: SearchRequest) -> SearchScope:
 
 def _projects(store: RecallStore, lines: Iterable[SessionLine]) -> dict[int, Project]:
     return store.scopes.some_projects({line.project_id for line in lines if line.project_id})
+
+
+def _cures(store: RecallStore, shown: Iterable[_Result]) -> dict[int, str]:
+    """What cured the failures among these, as far as their sessions prove it."""
+    failed = {
+        result.event.id
+        for result in shown
+        if result.event and (result.event.is_error or result.event.kind == "error")
+    }
+    cures: dict[int, str] = {}
+    for session in {split(event)[0] for event in failed}:
+        digest = store.digest(session)
+        for cure in digest.cures if digest else ():
+            event = event_id(session, cure.error_seq)
+            if event in failed and FORGOTTEN not in "".join(cure.steps):
+                cures[event] = short_line("; ".join(cure.steps), SUMMARY_CHARS)
+    return cures
 
 
 def _check_tool(store: RecallStore, name: str | None) -> None:
@@ -273,6 +295,8 @@ class _Places(msgspec.Struct, frozen=True):
 
     within: SearchScope
     projects: dict[int, Project]
+    cures: dict[int, str] = {}
+    """By the event that failed."""
 
 
 def _item(places: _Places, line: SessionLine, observation: Observation) -> FoundItem:
@@ -348,8 +372,10 @@ def _ranked_item(places: _Places, result: _Result, stems: Sequence[str]) -> Foun
     sessions = tuple(sorted(lines))[:MAX_DUPLICATE_SESSIONS]
     latest = max((at or 0 for _, at in result.same), default=0) or None
     captured = max((line.ended_at or 0 for line in lines.values()), default=0) or latest
+    cure = places.cures.get(result.event.id) if result.event else None
     return msgspec.structs.replace(
         item,
+        cure=cure or UNSET,
         dedupe_applied=len(result.same) > 1,
         duplicate_count=len(result.same),
         duplicate_session_ids=sessions,
