@@ -72,16 +72,25 @@ def main() -> int:
         listed = [tool["name"] for tool in ask(space, config, "--method", "tools/list")["tools"]]
         wrong += listed != [tool.name for tool in TOOLS]
         print(f"tools/list: {len(listed)} tools")
-        known = ""
+        known = session = event = ""
         for name in listed:
-            given = {"mem_search": "query=totals", "mem_get": known, "mem_provenance": known}
+            given = {
+                "mem_search": "query=totals",
+                "mem_get": known,
+                "mem_provenance": known,
+                "mem_event": event,
+                "mem_transcript": session,
+                "mem_diff": session,
+            }
             argument = ["--tool-arg", given[name]] if name in given else []
             answer = ask(space, config, "--method", "tools/call", "--tool-name", name, *argument)
             content = answer["structuredContent"]
             failed = answer["isError"] or not isinstance(content, dict)
             wrong += failed
             if name == "mem_search":
-                known = f"observation_id={content['items'][0]['id']}"
+                first = content["items"][0]
+                known = f"observation_id={first['id']}"
+                session, event = f"session_id={first['session_id']}", f"event_id={first['turn_id']}"
             print(f"{name}: {'FAILED' if failed else 'answered'}, {len(json.dumps(content))} bytes")
     return 1 if wrong else 0
 
