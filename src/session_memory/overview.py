@@ -10,6 +10,7 @@ import msgspec
 from session_memory.core.jobs import state_of
 from session_memory.core.loop.catalog import Proposal
 from session_memory.core.pauses import is_paused
+from session_memory.errors import Refused
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.pauses import read_pauses
 from session_memory.paths import Paths
@@ -122,8 +123,23 @@ def _waits(paths: Paths, undecided: int, failed: int, now: int) -> Iterator[Step
     if undecided:
         await_ = "rule awaits" if undecided == 1 else "rules await"
         yield Step("session-memory rules review", f"{undecided} {await_} your decision")
+    yield from _notes(paths)
     if failed:
         yield Step("session-memory jobs", f"{failed} background job{'s' * (failed != 1)} failed")
+
+
+def _notes(paths: Paths) -> Iterator[Step]:
+    from session_memory.curate.agent_notes import read_notes, waiting
+
+    review = "session-memory project memory review"
+    try:
+        notes = len(waiting(read_notes(paths.data)))
+    except Refused as refused:  # one bad file hides nothing else that waits
+        yield Step(review, refused.message)
+        return
+    if notes:
+        wait = "note of an agent waits" if notes == 1 else "notes of agents wait"
+        yield Step(review, f"{notes} {wait} for your decision")
 
 
 def _failed_sweep(last: LastSweep | None) -> Iterator[Step]:

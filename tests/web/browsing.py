@@ -50,9 +50,9 @@ class Watched:
         assert answer is not None and answer.status == 200, (path, answer and answer.status)
 
 
-def watching(browser: Browser, served: Served) -> Iterator[Watched]:
+def watching(browser: Browser, served: Served, *, script: bool = True) -> Iterator[Watched]:
     """A fresh window that opened the printed link."""
-    page = browser.new_page(viewport={"width": 1600, "height": 900})
+    page = browser.new_page(viewport={"width": 1600, "height": 900}, java_script_enabled=script)
     watched = Watched(page, served)
     page.goto(served.link)
     yield watched

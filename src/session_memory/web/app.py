@@ -59,6 +59,7 @@ DECISIONS: dict[str, str] = {
     "/rules/add": "rules.add_own_rule",
     "/health": "health.check_again",
     "/memory/{project}/line": "memory.decide_on_line",
+    "/notes/{note}/decide": "notes.decide_on_note",
     "/rules/undo": "rules.undo_decision",
     "/rules/detect": "rules.detect_rules",
     "/rules/distribute": "rules.distribute_rules",

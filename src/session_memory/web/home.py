@@ -18,6 +18,7 @@ _LATEST = 12
 _GROUPS = 8
 _PAGES = {
     "session-memory rules review": "/rules",
+    "session-memory project memory review": "/memory",
     "session-memory resume": "/privacy#capture",
     "session-memory jobs": "/privacy#jobs",
     "session-memory status": "/privacy#capture",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from session_memory.core.schema import Project
+from session_memory.curate.agent_notes import waiting
 from session_memory.errors import NotFound
 from session_memory.journal import daily
 from session_memory.journal.files import read_text
@@ -28,6 +30,7 @@ from session_memory.store.told_lines import (
     take_back,
 )
 from session_memory.web.context import WebContext
+from session_memory.web.notes import known_notes, of_root, shown_notes
 from session_memory.web.page import GoTo, Page, PageRequest
 
 _CHARS_PER_TOKEN = 4
@@ -46,17 +49,32 @@ class ProjectMemory(msgspec.Struct, frozen=True):
     key: str
     root: str | None
     traces: int
+    notes: int
+    """What agents noted and waits for a decision."""
 
 
-def memory_list(web: WebContext, _page_request: PageRequest) -> Page:
-    """Every project, those with a memory first."""
+def memory_list(web: WebContext, page_request: PageRequest) -> Page:
+    """Every project, those where notes wait first, then those with a memory.
+
+    A note about a folder that is no project any more is decided on here.
+    """
+    notes, trouble = known_notes(web)
     with web.reading() as store:
         traces, projects = store.memories.roots(), store.projects()
+        roots = {normalised(each.root or each.key) for each in projects}
+        others = [note for note in waiting(notes) if normalised(note.root) not in roots]
+        shown = shown_notes(store, others, trouble, "")
+    waits = Counter(normalised(note.root) for note in waiting(notes))
     listed = [
-        ProjectMemory(each.key, each.root, traces.get(normalised(each.root or each.key), 0))
+        ProjectMemory(each.key, each.root, traces.get(root, 0), waits[root])
         for each in projects
+        for root in [normalised(each.root or each.key)]
     ]
-    return Page("memory_list.html", {"projects": sorted(listed, key=lambda each: -each.traces)})
+    listed.sort(key=lambda each: (-each.notes, -each.traces))
+    return Page(
+        "memory_list.html",
+        {"projects": listed, "note": page_request.query.get("note", ""), "notes": shown},
+    )
 
 
 def memory_page(web: WebContext, page_request: PageRequest) -> Page:
@@ -72,6 +90,8 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
         evidence = _evidence(web, store, why) if why else []
         numbers = {trace.session_id for trace in traces} | {item.session_id for item in evidence}
         sessions = {number: store.session(number) for number in numbers}
+        notes, trouble = known_notes(web)
+        shown = shown_notes(store, of_root(notes, root), trouble, project.key)
     return Page(
         "memory.html",
         {
@@ -86,6 +106,7 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
             "evidence": evidence,
             **_journal(web, project, page_request),
             "sessions": sessions,
+            "notes": shown,
         },
     )
 
