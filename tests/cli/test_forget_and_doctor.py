@@ -138,6 +138,27 @@ def test_forget_and_verify(space: Workspace) -> None:
     assert json.loads(proved.stdout)["absent"] is True
 
 
+def test_the_proof_ignores_case_as_forgetting_did(space: Workspace) -> None:
+    swept(space)
+    strict = run(space, "forget", "--text", "ZebraWood", "--verify")
+    assert strict.returncode == 0 and "--ignore-case" in strict.stderr
+    folded = ("forget", "--text", "ZebraWood", "--ignore-case")
+    assert run(space, *folded, "--verify").returncode == 1
+    assert run(space, *folded, "--yes").returncode == 0
+    assert run(space, *folded, "--verify").returncode == 0
+    assert run(space, "forget", "--text", "zebrawood", "--verify").returncode == 0
+
+
+def test_forgetting_keeps_when_the_last_sweep_was(space: Workspace) -> None:
+    (log,) = space.files()
+    os.symlink("nowhere", log.with_name("zebrawood.jsonl"))
+    run(space, "sweep")
+    assert run(space, "forget", "--text", "zebrawood", "--yes").returncode == 0
+    status = json.loads(run(space, "status", "--json").stdout)
+    assert status["last_sweep"]["finished_at"] > 0
+    assert "zebrawood" not in json.dumps(status["last_sweep"])
+
+
 def test_forget_what_is_not_there_is_refused(space: Workspace) -> None:
     done = run(swept(space), "forget", "--text", "nobody said this", "--yes")
     assert done.returncode == 8
@@ -167,8 +188,8 @@ def test_secrets_are_found_where_only_a_digest_is_left(space: Workspace) -> None
     clean = run(space, "--set", RULE, "store", "secrets", "scan")
     assert clean.returncode == 0
     assert clean.stdout.endswith(
-        "looked at: events, digests, facts and observations, patterns, memories, journals,"
-        " injection, told lines, saved searches\n"
+        "looked at: events, digests, facts and observations, patterns, agent notes, memories,"
+        " journals, injection, told lines, saved searches\n"
     )
 
 

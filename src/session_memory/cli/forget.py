@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 
 import click
 
@@ -22,13 +21,13 @@ from session_memory.cli.store import alone
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.digest import title_of
-from session_memory.core.forget import Remains
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.forget import features
 from session_memory.forget.copies import kept_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext, ForgetReport, without_text
+from session_memory.ingest.last_sweep import keep_only_numbers
 from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
 
@@ -99,9 +98,7 @@ def command(
     _check(request)
     with alone(app, "a sweep") as store:
         if verify:
-            if text is None:
-                raise click.UsageError("--verify needs --text")
-            return _show_traces(app, store.traces(text), kept_copies(app.paths.data))
+            return _verify(app, store, request)
         context = forget_context(app, store)
         plan = plan_forget(store, request)
         if plan.is_empty and not _is_outside_sessions(context, request):
@@ -116,9 +113,8 @@ def command(
                 _ask()
             with marked(str(app.paths.data)):  # a sweep cleans up after one that was cut off
                 report = features.forget(context, plan, request)
-            with suppress(FileNotFoundError, NotADirectoryError):
-                app.paths.last_sweep.unlink()  # its warnings may name what is gone
-        left = store.traces(text) if text and not dry_run else []
+            keep_only_numbers(app.paths.last_sweep)
+        left = _left(store, request) if not dry_run else []
     _show_report(app, plan, shown, dry_run, report)
     for trace in left:
         app.warn(f"still there: {one_line(trace)}")
@@ -149,7 +145,17 @@ def _is_outside_sessions(context: ForgetContext, request: ForgetRequest) -> bool
     return features.contains(context, without_text(text, ignore_case=ignore_case))
 
 
-def _show_traces(app: App, traces: list[str], unread: tuple[Remains, ...]) -> int:
+def _left(store: Store, request: ForgetRequest) -> list[str]:
+    """Where the text still stands, looked for as it was to be forgotten."""
+    if request.text is None:
+        return []
+    return store.traces(request.text, ignore_case=request.ignore_case)
+
+
+def _verify(app: App, store: Store, request: ForgetRequest) -> int:
+    if request.text is None:
+        raise click.UsageError("--verify needs --text")
+    traces, unread = _left(store, request), kept_copies(app.paths.data)
     if app.json:
         emit_json({"absent": not traces, "traces": traces, "not_searched": unread})
     else:
@@ -157,6 +163,8 @@ def _show_traces(app: App, traces: list[str], unread: tuple[Remains, ...]) -> in
             click.echo(f"still there: {one_line(trace)}")
         if not traces:
             click.echo("absent: in no row, segment, index or file of the store")
+            if not request.ignore_case:
+                app.note("capitals counted: --ignore-case looks for any spelling of them")
         for copy in unread:
             click.echo(f"not searched in full: {one_line(copy.where)}: {copy.why}")
     return 1 if traces else EXIT_OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,22 @@ def note_error(path: Path, now_ms: int, error: Exception) -> None:
     """Keep what stopped a sweep; the report of the one before it stays."""
     last = read_last_sweep(path) or LastSweep()
     _write(path, msgspec.structs.replace(last, error=reason_of(error), error_at=now_ms))
+
+
+def keep_only_numbers(path: Path) -> None:
+    """After forgetting: keep when the last sweep ended and its counts.
+
+    Its texts may name what is gone.
+    """
+    last = read_last_sweep(path)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        path.unlink()
+    if last is not None:
+        numbers = {
+            key: count for key, count in last.report.items() if isinstance(count, int | float)
+        }
+        with suppress(OSError):  # a full disk: better no report than an old one
+            _write(path, LastSweep(last.finished_at, numbers))
 
 
 def _write(path: Path, last: LastSweep) -> None:

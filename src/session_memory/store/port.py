@@ -327,7 +327,7 @@ class ForgetStore(SessionReader, KeyedStore, RescanStore, Protocol):
         """Every session that contains a text."""
         ...
 
-    def traces(self, text: str) -> list[str]:
+    def traces(self, text: str, *, ignore_case: bool = False) -> list[str]:
         """Everything that still contains a text, down to the bytes of the files."""
         ...
 

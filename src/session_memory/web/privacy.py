@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 from session_memory import audit
 from session_memory.core.jobs import state_of
@@ -15,7 +14,7 @@ from session_memory.forget import features
 from session_memory.forget.copies import kept_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext
-from session_memory.ingest.last_sweep import read_last_sweep
+from session_memory.ingest.last_sweep import keep_only_numbers, read_last_sweep
 from session_memory.ingest.missing import missing_parts
 from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.ingest.retention import expected_plan
@@ -97,8 +96,7 @@ def forget_now(web: WebContext, page_request: PageRequest) -> Page:
         context = ForgetContext(store, web.paths, web.config.journal.vault, web.clock())
         with marked(data):
             report = features.forget(context, plan, request)
-        with suppress(FileNotFoundError, NotADirectoryError):
-            web.paths.last_sweep.unlink()  # its warnings may name what is gone
+        keep_only_numbers(web.paths.last_sweep)
         left = store.traces(request.text) if request.text else []
         whole = [] if plan.hits else sessions
         remaining = {session.external_id for session in _still_there(store, whole)}

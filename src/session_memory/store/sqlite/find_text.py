@@ -21,6 +21,7 @@ class Needle:
         escaped = msgspec.json.encode(text).decode()[1:-1]
         self._fold = ignore_case
         self.forms = tuple(dict.fromkeys(self._folded(form) for form in (text, escaped)))
+        self._bytes_forms = tuple(form.encode("utf-8", "replace") for form in self.forms)
 
     def _folded(self, text: str) -> str:
         return text.casefold() if self._fold else text
@@ -29,9 +30,16 @@ class Needle:
         """Whether a text contains it."""
         return text is not None and any(form in self._folded(text) for form in self.forms)
 
-    def bytes_forms(self) -> tuple[bytes, ...]:
-        """For a search in raw files."""
-        return tuple(form.encode("utf-8", "replace") for form in self.forms)
+    def in_bytes(self, data: bytes) -> bool:
+        """Whether a part of a raw file contains it."""
+        if self._fold:
+            return self.occurs(data.decode("utf-8", "replace"))
+        return any(form in data for form in self._bytes_forms)
+
+    @property
+    def longest(self) -> int:
+        """Bytes that two parts of a file share, so that no text is cut; folding may shorten it."""
+        return 3 * max(map(len, self._bytes_forms))
 
 
 _TOLD = (("digest", "body"), ("evicted_digest", "body"), ("fact", "value"), ("observation", "text"))
@@ -75,11 +83,10 @@ def traces(db: Database, segments: SegmentStore, directory: str, needle: Needle)
         if any(needle.occurs(text.decode("utf-8", "replace")) for text in parts):
             yield f"segment {name}"
     yield from _index_leftovers(db, needle)
-    forms = needle.bytes_forms()
     for folder, _, names in os.walk(directory):
         for name in names:
             path = os.path.join(folder, name)
-            if _in_file(path, forms):
+            if _in_file(path, needle):
                 yield f"file {name_to_text(os.path.relpath(path, directory))}"
 
 
@@ -108,16 +115,15 @@ def _index_leftovers(db: Database, needle: Needle) -> Iterator[str]:
             db.execute("DROP TABLE temp.words")
 
 
-def _in_file(path: str, forms: tuple[bytes, ...]) -> bool:
-    longest = max(len(form) for form in forms)
+def _in_file(path: str, needle: Needle) -> bool:
     try:
         with open(path, "rb") as file:
             rest = b""
             while data := file.read(1 << 20):
                 window = rest + data
-                if any(form in window for form in forms):
+                if needle.in_bytes(window):
                     return True
-                rest = window[-longest:]
+                rest = window[-needle.longest :]
     except OSError:
         return False
     return False

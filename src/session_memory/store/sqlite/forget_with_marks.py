@@ -121,11 +121,11 @@ class ForgetWithMarks:
         needle = find_text.Needle(text, ignore_case=ignore_case)
         return find_text.find_text(self._db, self.segments, needle)
 
-    def traces(self, text: str) -> list[str]:
+    def traces(self, text: str, *, ignore_case: bool = False) -> list[str]:
         """See store.port.Store."""
         from session_memory.store.sqlite import find_text
 
-        needle = find_text.Needle(text)
+        needle = find_text.Needle(text, ignore_case=ignore_case)
         return list(find_text.traces(self._db, self.segments, self._directory, needle))
 
     def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
