@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import (
+    Cure,
     Observation,
     ObservationStatus,
     ObservationType,
@@ -99,6 +100,15 @@ def test_what_users_said_that_may_be_a_rule_comes_by_session(store: Store) -> No
         writer.save_digest(second, replace(distilled("mend it"), rules=(said,)), None)
     assert store.scopes.rules([first, second]) == {second: (said,)}
     assert store.scopes.rules([first]) == {}
+
+
+def test_cures_come_by_session(store: Store) -> None:
+    first, second = filled(store)
+    cure = Cure("error", "error: x", 1, "mend", "command", ("patch",), (2,), "mend", 3)
+    with store.writing() as writer:
+        writer.save_digest(second, replace(distilled("mend it"), cures=(cure,)), None)
+    assert store.scopes.cures([first, second]) == {second: (cure,)}
+    assert store.scopes.cures([first]) == {}
 
 
 def test_closures_and_syncs_come_back_as_they_went_in(store: Store) -> None:

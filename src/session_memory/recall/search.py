@@ -186,14 +186,15 @@ def _cures(store: RecallStore, shown: Iterable[_Result]) -> dict[int, str]:
         for result in shown
         if result.event and (result.event.is_error or result.event.kind == "error")
     }
-    cures: dict[int, str] = {}
-    for session in {split(event)[0] for event in failed}:
-        digest = store.digest(session)
-        for cure in digest.cures if digest else ():
-            event = event_id(session, cure.error_seq)
-            if event in failed and FORGOTTEN not in "".join(cure.steps):
-                cures[event] = short_line("; ".join(cure.steps), SUMMARY_CHARS)
-    return cures
+    sessions = {split(event)[0] for event in failed}
+    known = store.scopes.cures(sorted(sessions)) if sessions else {}
+    return {
+        event: short_line("; ".join(cure.steps), SUMMARY_CHARS)
+        for session, cures in known.items()
+        for cure in cures
+        if (event := event_id(session, cure.error_seq)) in failed
+        if FORGOTTEN not in "".join(cure.steps)
+    }
 
 
 def _check_tool(store: RecallStore, name: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from session_memory.core.schema import (
+    Cure,
     Observation,
     ObservationType,
     Project,
@@ -127,6 +128,10 @@ class Scopes(Protocol):
 
     def rules(self, sessions: list[int]) -> dict[int, tuple[RuleStatement, ...]]:
         """What users said in these sessions that may be a rule; only those that have any."""
+        ...
+
+    def cures(self, sessions: list[int]) -> dict[int, tuple[Cure, ...]]:
+        """What made failing things work in these sessions; only those that have any."""
         ...
 
     def observation(self, name: str) -> Observation | None:

@@ -11,6 +11,7 @@ import msgspec
 
 from session_memory.core.schema import (
     EXCLUDED_STATUSES,
+    Cure,
     Observation,
     ObservationType,
     Project,
@@ -42,6 +43,7 @@ FROM session s
 _COLUMNS = "type, status, text, importance, session_id, event_id, origin, hash, at, source"
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 _RULES = msgspec.json.Decoder(tuple[RuleStatement, ...])
+_CURES = msgspec.json.Decoder(tuple[Cure, ...])
 _LATEST = "ORDER BY at IS NOT NULL DESC, at DESC, id DESC"
 RESIDENT_KIB = 12_000
 """Pages that a server keeps of the database."""
@@ -143,6 +145,16 @@ class SqliteScopes:
             (_list(sessions),),
         )
         return {session: _RULES.decode(said) for session, said in selected}
+
+    def cures(self, sessions: list[int]) -> dict[int, tuple[Cure, ...]]:
+        """What made failing things work in these sessions."""
+        selected = rows(
+            self._db,
+            f"SELECT session_id, body -> '$.cures' FROM digest WHERE {_THESE}"
+            " AND json_array_length(body, '$.cures')",
+            (_list(sessions),),
+        )
+        return {session: _CURES.decode(found) for session, found in selected}
 
     def observation(self, name: str) -> Observation | None:
         """One observation by its hash, whatever its status."""
