@@ -13,7 +13,8 @@ from urllib.parse import quote
 import pytest
 from tests.web.served import Served, serving
 
-from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog, tokens
+from session_memory.clock import now_ms
 from session_memory.store.values import SessionQuery
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
@@ -70,6 +71,21 @@ def test_home_says_what_waits_for_the_user(space: Workspace) -> None:
         assert "capture is paused" in page
         assert "1 background job failed" in page
         assert '<a href="/rules">1 rule awaits' in served.ask("/").text
+
+
+def test_the_cost_of_the_week_is_the_sum_of_its_projects(space: Workspace) -> None:
+    log = ClaudeLog(start=now_ms() - 60_000)
+    log.prompt("count the pages")
+    child = log.subagent("Count them.")
+    child.say("Two.", usage=tokens(output=400_000))
+    log.say("There are two.", usage=tokens(output=200_000))
+    space.write(log, child)
+    space.now = now_ms()
+    space.sweep()
+    with opened(space) as served:
+        week = shown(served, "/").partition("The last 7 days")[2]
+    (whole,) = re.findall(r"1 session, (\$[0-9.]+) at", week)
+    assert re.findall(r" 1 \d (\$[0-9.]+) ", week)[:2] == [whole, whole]
 
 
 @pytest.fixture

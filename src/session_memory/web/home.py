@@ -8,7 +8,7 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.overview import Step, read_overview
-from session_memory.store.values import SessionQuery
+from session_memory.store.values import SessionQuery, UsageRow
 from session_memory.web.charts import WEEKS, day_of, heat_map
 from session_memory.web.context import WebContext
 from session_memory.web.page import Page, PageRequest
@@ -16,6 +16,7 @@ from session_memory.web.page import Page, PageRequest
 _WEEK_MS = 7 * 86_400_000
 _LATEST = 12
 _GROUPS = 8
+_NO_PROJECT = "no project"
 _PAGES = {
     "session-memory rules review": "/rules",
     "session-memory project memory review": "/memory",
@@ -44,12 +45,12 @@ def home(web: WebContext, _page_request: PageRequest) -> Page:
     with web.reading() as store:
         latest = store.sessions(SessionQuery(include_subagents=False, limit=_LATEST))
         week = store.sessions(SessionQuery(since=now - _WEEK_MS, include_subagents=False))
-        costs = [
-            store.usage("project", now - n * _WEEK_MS, now - (n - 1) * _WEEK_MS) for n in (1, 2)
-        ]
+        by_project, by_agent = (
+            store.usage(by, now - _WEEK_MS, now) for by in ("project", "flavor")
+        )
+        before = store.usage("project", now - 2 * _WEEK_MS, now - _WEEK_MS)
         counts = store.sessions_by_day(now - WEEKS * _WEEK_MS)
         outcomes = store.outcomes({session.id for session in (*latest, *week)})
-    this_week, last_week = (sum(row.cost.usd or 0 for row in rows) for rows in costs)
     return Page(
         "home.html",
         {
@@ -62,12 +63,10 @@ def home(web: WebContext, _page_request: PageRequest) -> Page:
             "heat": heat_map(counts, day_of(now)),
             "days": sorted(counts.items(), reverse=True)[:14],
             "week_sessions": len(week),
-            "week_usd": this_week,
-            "last_week_usd": last_week,
-            "projects": _lately(
-                week, outcomes, lambda session: session.project_key or "no project"
-            ),
-            "agents": _lately(week, outcomes, lambda session: session.flavor),
+            "week_usd": _dollars(by_project),
+            "last_week_usd": _dollars(before),
+            "projects": _lately(week, outcomes, by_project, _project),
+            "agents": _lately(week, outcomes, by_agent, lambda session: session.flavor),
         },
     )
 
@@ -80,15 +79,26 @@ def _doctor(web: WebContext) -> Iterable[Step]:
         )
 
 
+def _project(session: Session) -> str:
+    return session.project_key or _NO_PROJECT
+
+
+def _dollars(rows: Iterable[UsageRow]) -> float:
+    return sum(row.cost.usd or 0 for row in rows)
+
+
 def _lately(
-    sessions: Iterable[Session], outcomes: dict[int, str], group: Callable[[Session], str]
+    sessions: Iterable[Session],
+    outcomes: dict[int, str],
+    usage: Iterable[UsageRow],
+    group: Callable[[Session], str],
 ) -> list[Lately]:
+    """Sessions of a week by group; its cost is that of the week, with all sub-agents."""
+    usd = {row.group: row.cost.usd for row in usage}
     groups: dict[str, Lately] = {}
     for session in sessions:
         name = group(session)
-        each = groups.setdefault(name, Lately(name))
+        each = groups.setdefault(name, Lately(name, usd=usd.get(name)))
         each.sessions += 1
         each.succeeded += outcomes.get(session.id) == "success"
-        if session.cost.usd is not None:
-            each.usd = (each.usd or 0.0) + session.cost.usd
     return sorted(groups.values(), key=lambda each: (-(each.usd or 0.0), -each.sessions))[:_GROUPS]
