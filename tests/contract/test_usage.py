@@ -139,6 +139,7 @@ statements = st.lists(
 def test_counted_usage_does_not_depend_on_the_order_of_arrival(
     store_factory: Any, told: list[Any], random: Any
 ) -> None:
+    """Nor on whether sessions were distilled in between, when their sums are kept."""
     pieces = [
         said(name, ord(name), response(key, output, input=fresh, at=at, reasoning=fresh))
         for name, key, (output, fresh, at) in told
@@ -147,7 +148,9 @@ def test_counted_usage_does_not_depend_on_the_order_of_arrival(
     stores = [store_factory(f"fresh-{next(fresh)}") for _ in range(2)]
     for store, order in zip(stores, (pieces, shuffled), strict=True):
         for piece in order:
-            capture(store, piece)
+            (session_id,) = capture(store, piece)
+            if order is shuffled:
+                analyze(store, session_id)
     groups = [[counted(store, group) for group in ("session", "day", "model")] for store in stores]
     assert groups[0] == groups[1]
     canonical = [
@@ -181,6 +184,26 @@ def test_usage_is_grouped_by_day_project_model_flavour_and_session(store: Store)
     (row,) = [row for row in store.usage("project") if row.group == "app"]
     assert len(row.models) == 2
     assert row.unpriced_tokens == 0
+
+
+def test_kept_sums_follow_every_change_of_the_responses(store: Store) -> None:
+    def days() -> list[tuple[str, int, float | None]]:
+        return [(row.group, row.cost.output, row.cost.usd) for row in store.usage("day")]
+
+    own = response("r", 10, usd=None, stated_usd=None, price_table=None)
+    one, two = capture(store, said("one", 0, own), said("two", 9, response("s", 7)))
+    for number_of in (one, two):
+        analyze(store, number_of)
+    assert days() == [("2026-03-02", 17, 7e-06)]
+    capture(store, said("one", 0, response("q", 5, at=START + DAY)))
+    assert days() == [("2026-03-02", 17, 7e-06), ("2026-03-03", 5, 5e-06)]
+    analyze(store, one)
+    with store.writing() as writer:
+        writer.reprice(lambda _usage: 1.0, "later")
+    assert days() == [("2026-03-02", 17, 1.000007), ("2026-03-03", 5, 5e-06)]
+    analyze(store, one)
+    store.forget_sessions({one})
+    assert days() == [("2026-03-02", 7, 7e-06)]
 
 
 def test_usage_can_be_asked_for_a_span_of_time(store: Store) -> None:

@@ -43,6 +43,9 @@ DERIVED: dict[str, Derived] = {
     "event_copy": Derived("the same event in further files", "by its event", False),
     "evicted_event": Derived("fingerprints of evicted events", "by session id", False),
     "usage": Derived("tokens and dollars of each response", "by session id", False),
+    "usage_sum": Derived(
+        "the same by day and model", "by session id, and when a response changes", False
+    ),
     "tombstone": Derived("keyed fingerprints of what was forgotten", None, False),
     "forgotten_session": Derived("keyed names of forgotten sessions", None, False),
     "forgotten_source": Derived("keyed paths of files that hold only those", None, False),

@@ -7,6 +7,10 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _AFTER_11 = (
+    "DROP TRIGGER usage_sum_added",
+    "DROP TRIGGER usage_sum_changed",
+    "DROP TRIGGER usage_sum_gone",
+    "DROP TABLE usage_sum",
     "DROP TRIGGER checkpoint_source_renamed",
     "DROP TRIGGER checkpoint_event_gone",
     "DROP TRIGGER checkpoint_event_changed",

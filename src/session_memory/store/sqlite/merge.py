@@ -73,7 +73,9 @@ SPECS: dict[str, Spec] = {
     "closure_check": Spec({"project_id": "project", "session_id": "session"}, renumbered=True),
     "context_sync": Spec({"project_id": "project"}, renumbered=True),
 }
-LEFT_OUT = frozenset({"meta", "schema_migration", "memory_consolidation_locks", "checkpoint"})
+LEFT_OUT = frozenset(
+    {"meta", "schema_migration", "memory_consolidation_locks", "checkpoint", "usage_sum"}
+)
 """Of the database itself, of work that is not under way any more, or made again when missing."""
 ONLY_HERE = {
     "evicted_event": "what is known of evicted events",

@@ -37,6 +37,7 @@ from session_memory.store.sqlite import (
     row_repair,
     rows_from_segments,
     salvage,
+    usage,
 )
 from session_memory.store.sqlite.connection import (
     Database,
@@ -297,6 +298,7 @@ def _finish(db: Database, directory: str, step: Step) -> None:
     apply_marks(db, segments, directory, Keys(*(bytes(meta[name]) for name in KEYS)))
     for layer in ("counts", "usage"):
         repair.repair(db, segments, layer, dry_run=False)
+    usage.sum_up(db)
     step("making the index")
     repair.rebuild_index(db, segments)
 

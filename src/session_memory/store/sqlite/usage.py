@@ -20,18 +20,24 @@ _GROUPS: dict[UsageGroup, str] = {
 }
 _SLACK_MS = DAY_MS
 """A response may be stamped later than the last event of its session."""
-_SUMS = (
-    "sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
-    " sum(reasoning), sum(usd), max(price_table)"
+_SUMMED_UP = f"""
+SELECT session_id, at / {DAY_MS} AS day, model, mode, count(*), sum(input), sum(output),
+  sum(cache_read), sum(cache_write_5m), sum(cache_write_1h), sum(reasoning), sum(usd),
+  max(price_table), sum(CASE WHEN usd IS NULL THEN
+    input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END)
+FROM usage WHERE counted = 1 AND
+"""
+_GROUPED = f" GROUP BY session_id, at / {DAY_MS}, model, mode"
+"""The order of the index: few rows are left."""
+_NOT_SUMMED_UP = "session_id IN (SELECT id FROM session EXCEPT SELECT session_id FROM usage_sum)"
+_OF_ALL_TIME = (
+    f"SELECT * FROM usage_sum UNION ALL SELECT * FROM ({_SUMMED_UP} {_NOT_SUMMED_UP}{_GROUPED})"
 )
 
 
 def usage(db: Database, group: UsageGroup, since: int | None, until: int | None) -> list[UsageRow]:
-    """One row per group, in the group's own order.
-
-    First by session, day and model, which is the order of the index: few rows are left.
-    """
-    conditions = ["counted = 1"]
+    """One row per group, in the group's own order."""
+    conditions: list[str] = []
     bindings: list[Any] = []
     for condition, wanted in (("at >= ?", since), ("at < ?", until)):
         if wanted is not None:
@@ -40,15 +46,10 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
     if since is not None:  # few sessions lived since then, and they have an index
         conditions.append("session_id IN (SELECT id FROM session WHERE ended_at >= ?)")
         bindings.append(since - _SLACK_MS)
+    sums = _SUMMED_UP + " AND ".join(conditions) + _GROUPED if conditions else _OF_ALL_TIME
     sql = f"""
         SELECT {_GROUPS[group]}, u.model, u.*, s.external_id
-        FROM (
-          SELECT at / {DAY_MS} AS day, session_id, model, mode, count(*), {_SUMS},
-            sum(CASE WHEN usd IS NULL THEN
-              input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END)
-          FROM usage WHERE {" AND ".join(conditions)}
-          GROUP BY session_id, at / {DAY_MS}, model, mode
-        ) u JOIN session s ON s.id = u.session_id
+        FROM ({sums}) u JOIN session s ON s.id = u.session_id
         LEFT JOIN project ON project.id = s.project_id
     """
     by_group: dict[Any, list[Row]] = {}
@@ -56,6 +57,15 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
         by_group.setdefault(row[0], []).append((row[0], row[1], *row[6:]))
     made = [_row(group, parts) for parts in by_group.values()]
     return sorted(made, key=lambda row: (row.group, row.session_id or 0))
+
+
+def sum_up(db: Database, session_id: int | None = None) -> None:
+    """Keep the sums of a session, or of all that have none."""
+    if session_id is None:
+        db.execute(f"INSERT INTO usage_sum {_SUMMED_UP} {_NOT_SUMMED_UP}{_GROUPED}")
+        return
+    db.execute("DELETE FROM usage_sum WHERE session_id = ?", (session_id,))
+    db.execute(f"INSERT INTO usage_sum {_SUMMED_UP} session_id = ?{_GROUPED}", (session_id,))
 
 
 def _row(group: UsageGroup, parts: list[Row]) -> UsageRow:

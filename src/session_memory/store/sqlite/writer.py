@@ -424,6 +424,7 @@ class SqliteWriter:
             " ELSE 'raw_evicted' END WHERE id = ?",
             (shown, low_value, DIGEST_VERSION, added, session_id),
         )
+        usage.sum_up(self._db, session_id)
 
     def leave_undistilled(self, session_id: int) -> None:
         """See store.port.Writer."""
