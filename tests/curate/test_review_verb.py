@@ -310,3 +310,40 @@ def test_the_module_is_the_verb_by_another_name() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (5, "") and "no store at" in done.stderr
+
+
+@pytest.mark.rows("CUR-01")
+def test_a_rule_is_put_off_and_comes_back_with_undo(desk: Desk) -> None:
+    def listed() -> list[str]:
+        return [row["id"] for row in desk.json("list")["patterns"]]
+
+    desk.propose(proposal("p1"), proposal("p2"))
+    before = desk.files()
+    assert "p1: would be candidate, put off until 20" in desk.run("snooze", "p1", "--dry-run")
+    assert desk.files() == before
+    (done,) = desk.json("snooze", "p1", "--days", "7")["decisions"]
+    assert done["snoozed_until"] - done["at"] == 7 * 86_400_000
+    assert listed() == ["p2"]
+    assert "undone: snooze" in desk.run("undo")
+    assert listed() == ["p1", "p2"]
+    desk.run("approve", "p1")
+    desk.run("snooze", "p1", code=2)
+    assert "does not await a decision" in desk.err
+    desk.run("snooze", "p2", "--days", "0", code=2)
+
+
+@pytest.mark.rows("CUR-01")
+def test_rules_are_merged_into_one_in_use(desk: Desk) -> None:
+    desk.propose(proposal("p1"), proposal("p2"), proposal("p3"))
+    desk.run("merge", "p2", "--into", "p1", code=2)
+    assert "another rule in use" in desk.err
+    desk.run("approve", "p1")
+    before = desk.files()
+    would = desk.run("merge", "p2", "p3", "--into", "p1", "--dry-run")
+    assert "p2: would be candidate -> superseded by p1" in would
+    assert desk.files() == before
+    done = desk.json("merge", "p2", "p3", "--into", "p1")["decisions"]
+    assert [row["superseded_by"] for row in done] == ["p1", "p1"]
+    assert desk.json("list")["patterns"] == []
+    desk.run("undo")
+    assert (desk.status("p2"), desk.status("p3")) == ("superseded", "candidate")

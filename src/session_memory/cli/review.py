@@ -45,7 +45,14 @@ from session_memory.curate.decisions import (
     take_in,
     undo_last,
 )
-from session_memory.curate.review import Decision, DecisionRequest, find
+from session_memory.curate.review import (
+    MOST_DAYS,
+    Decision,
+    DecisionRequest,
+    find,
+    merge_into,
+    put_off,
+)
 from session_memory.errors import EXIT_WARNINGS, NotFound, UsageError
 
 SHOWN = 20
@@ -232,6 +239,52 @@ def retire(
         superseded_by=superseded_by,
     )
     _decide(app, [request], dry_run)
+
+
+@click.command()
+@click.argument("rules", nargs=-1, required=True)
+@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=30, show_default=True,
+              help="Ask again after so many days.")  # fmt: skip
+@_reason
+@_by
+@dry_run_option
+@json_option
+@pass_app
+def snooze(
+    app: App, rules: tuple[str, ...], *, days: int, reason: str, by: str | None, dry_run: bool
+) -> None:
+    """Put off the decision on rules: they are listed again after some days, or after `rules undo`.
+
+    \b
+    Examples:
+      session-memory rules snooze 1
+      session-memory rules snooze fc-12ab --days 7
+    """
+    who, now = by or default_reviewer(app.environ), app.clock()
+    names = _named(app, *rules)
+    _decide(app, [put_off(name, who, now, days, reason) for name in names], dry_run)
+
+
+@click.command()
+@click.argument("rules", nargs=-1, required=True)
+@click.option("--into", metavar="ID", required=True, help="The rule in use that says it too.")
+@_reason
+@_by
+@dry_run_option
+@json_option
+@pass_app
+def merge(
+    app: App, rules: tuple[str, ...], *, into: str, reason: str, by: str | None, dry_run: bool
+) -> None:
+    """Merge rules into one that is in use: they are superseded by it, and asked about no more.
+
+    \b
+    Examples:
+      session-memory rules merge 2 --into fc-12ab
+    """
+    who, now = by or default_reviewer(app.environ), app.clock()
+    other, *names = _named(app, into, *rules)
+    _decide(app, [merge_into(other, name, who, now, reason) for name in names], dry_run)
 
 
 @click.command()

@@ -155,6 +155,10 @@ def decision_sentence(decision: Decision, dry_run: bool) -> str:
     """What became of a rule."""
     before, current = decision.before, decision.pattern.current
     change = f"{before} -> {current.status}" if before != current.status else before
+    if current.action == "snooze":
+        change += f", put off until {(iso(current.snoozed_until) or '')[:10]}"
+    if current.superseded_by:
+        change += f" by {current.superseded_by}"
     would = "would be " if dry_run else ""
     text = f"{decision.pattern.id}: {would}{change}, version {current.number}"
     quotes = "; it quotes the output of a tool: edit it into words of your own"

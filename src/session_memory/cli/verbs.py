@@ -62,6 +62,8 @@ RULES = Section(
         "approve": Verb("review:approve", "Approve rules, for good or on trial."),
         "reject": Verb("review:reject", "Reject rules."),
         "retire": Verb("review:retire", "Take a rule out of use."),
+        "snooze": Verb("review:snooze", "Put a decision off for some days."),
+        "merge": Verb("review:merge", "Merge rules into one that is in use."),
         "undo": Verb("review:undo", "Take the last decision back."),
         "distribute": Verb("distribute", "Write approved rules into files agents read."),
         "files": Verb("distribute:status", "List every file that holds something of ours."),

@@ -33,6 +33,9 @@ from session_memory.settings import Curate
 OWN_RULE = "own_rule"
 """The type of a rule that a person wrote."""
 LOCUS_CHARS = 80
+MOST_DAYS = 999
+"""How long a rule can be put off."""
+_DAY_MS = 86_400_000
 OURSELVES = "session-memory"
 """Recorded as the reviewer of decisions that the program makes itself."""
 
@@ -49,6 +52,18 @@ class DecisionRequest(msgspec.Struct, frozen=True):
     superseded_by: str | None = None
     until: int | None = None
     """When a rule that is put off comes back."""
+
+
+def put_off(name: str, who: str, now: int, days: int, why: str = "") -> DecisionRequest:
+    """Ask about a rule again in some days."""
+    if not 1 <= days <= MOST_DAYS:
+        raise UsageError(f"a rule can be put off for 1 to {MOST_DAYS} days")
+    return DecisionRequest("snooze", name, who, now, why, until=now + days * _DAY_MS)
+
+
+def merge_into(into: str, name: str, who: str, now: int, why: str = "") -> DecisionRequest:
+    """Let a rule that is in use speak for another one."""
+    return DecisionRequest("supersede", name, who, now, why, superseded_by=into)
 
 
 class Decision(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 from urllib.parse import quote
 
 from session_memory.core.file_edits import FileDiff, line_diff
@@ -21,7 +22,14 @@ from session_memory.curate.decisions import (
     undo_last,
 )
 from session_memory.curate.freshness import is_current, was_detected
-from session_memory.curate.review import DecisionRequest, OwnRule, awaits_decision, gate_now
+from session_memory.curate.review import (
+    DecisionRequest,
+    OwnRule,
+    awaits_decision,
+    gate_now,
+    merge_into,
+    put_off,
+)
 from session_memory.distribute.apply import distribute
 from session_memory.distribute.files import FileReader
 from session_memory.distribute.ledger import Ledger, read_ledger
@@ -37,8 +45,8 @@ from session_memory.worker.lessons import gather, writing_problem
 PAGE = 25
 QUICK = 1_000
 """Sessions that detection goes through while a person waits for the page."""
-_DAY_MS = 86_400_000
 _WORDS = 80
+Action = Literal["approve", "reject", "retire", "edit", "snooze", "supersede"]
 
 
 def rules_page(web: WebContext, page_request: PageRequest) -> Page:
@@ -110,22 +118,30 @@ def decide_on_rule(web: WebContext, page_request: PageRequest) -> GoTo:
     name, here = page_request.path["rule"], f"/rules/{quote(page_request.path['rule'])}"
     if action not in ("approve", "reject", "retire", "edit", "snooze", "supersede"):
         raise NotFound(f"There is no decision {action!r}")
-    days = page_request.form.get("days", "")
-    request = DecisionRequest(
-        action=action,
-        pattern=name,
-        who=default_reviewer(web.environ),
-        at=web.clock(),
-        why=page_request.form.get("reason", "").strip() or ("no use" if action == "reject" else ""),
-        text=page_request.form.get("text") if action == "edit" else None,
-        superseded_by=page_request.form.get("into") if action == "supersede" else None,
-        until=web.clock() + int(days) * _DAY_MS if days.isdecimal() and len(days) < 4 else None,
-    )
     try:
-        (done,) = decide(web.curate, [request])
+        (done,) = decide(web.curate, [_asked_for(web, action, name, page_request.form)])
     except (Refused, UsageError) as refused:
         return GoTo(here, f"{refused.message}. {refused.hint or ''}".strip())
     return GoTo(_after(page_request, here), _told(done.pattern))
+
+
+def _asked_for(
+    web: WebContext, action: Action, name: str, form: Mapping[str, str]
+) -> DecisionRequest:
+    """The decision that a form asks for."""
+    who, now, why = default_reviewer(web.environ), web.clock(), form.get("reason", "").strip()
+    match action:
+        case "snooze":
+            days = form.get("days", "")
+            return put_off(name, who, now, int(days) if days.isdecimal() else 0, why)
+        case "supersede":
+            return merge_into(form.get("into", ""), name, who, now, why)
+        case "reject":
+            return DecisionRequest("reject", name, who, now, why or "no use")
+        case "edit":
+            return DecisionRequest("edit", name, who, now, why, form.get("text"))
+        case _:
+            return DecisionRequest(action, name, who, now, why)
 
 
 def _after(page_request: PageRequest, here: str) -> str:
