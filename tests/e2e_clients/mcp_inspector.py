@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.mcp.crowd import log
 
-from session_memory.mcp.tools import TOOLS
+from session_memory.mcp.tools import tools_of
 from session_memory.testing.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +70,7 @@ def main() -> int:
         config = str(space.write_config())
         assert space.run("--config", config, "sweep").returncode in (0, 3)
         listed = [tool["name"] for tool in ask(space, config, "--method", "tools/list")["tools"]]
-        wrong += listed != [tool.name for tool in TOOLS]
+        wrong += listed != [tool.name for tool in tools_of("standard")]
         print(f"tools/list: {len(listed)} tools")
         known = session = event = ""
         for name in listed:

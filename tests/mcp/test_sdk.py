@@ -15,7 +15,7 @@ from tests.mcp.conftest import Known
 from tests.mcp.test_render import every_call
 
 from session_memory.mcp.server import INSTRUCTIONS
-from session_memory.mcp.tools import TOOLS
+from session_memory.mcp.tools import tools_of
 
 Json = dict[str, Any]
 
@@ -44,15 +44,16 @@ async def converse(mode: Literal["legacy", "auto"], calls: list[tuple[str, Json]
 def test_the_official_client_is_served(
     known: Known, mode: Literal["legacy", "auto"], version: str
 ) -> None:
+    offered = tools_of("standard")
     calls = every_call(known)
     learned = anyio.run(converse, mode, calls)
     assert learned["version"] == version
     assert learned["instructions"] == INSTRUCTIONS
     assert learned["capabilities"].tools is not None
     assert learned["capabilities"].resources is None
-    assert [tool.name for tool in learned["tools"]] == [tool.name for tool in TOOLS]
+    assert [tool.name for tool in learned["tools"]] == [tool.name for tool in offered]
     assert learned["again"] == learned["tools"]
-    assert len(calls) == len(TOOLS)
+    assert len(calls) == len(offered)
     for name, found in learned["results"].items():
         assert found.is_error is False, name
         assert isinstance(found.structured_content, dict), name
