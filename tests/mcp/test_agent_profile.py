@@ -11,6 +11,7 @@ import pytest
 from tests.mcp.clients import LocalServer
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.cli.agent_notes import read_key
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.server import Server, ServerEnvironment
 from session_memory.mcp.tools import brief_listing, tools_of
@@ -140,6 +141,43 @@ def test_a_confirmed_rule_is_in_the_catalog_and_in_no_file(space: Workspace) -> 
     listed = command(space, "rules", "show", confirmed["pattern"])
     assert "Always squash before you push" in listed
     agent.close()
+
+
+@pytest.mark.rows("AGT-02")
+def test_another_wording_of_a_rule_is_confirmed_and_taken_back(space: Workspace) -> None:
+    rule = json.loads(command(space, "rules", "add", "Never push.", "--project", "shop", "--json"))
+    pattern = rule["decisions"][0]["id"]
+    agent = Agent(space)
+    taken = agent.call("mem_draft", pattern_id=pattern, text="Push only when asked.")
+    note = taken["structuredContent"]["waiting"][0]["id"]
+    assert "words rule" in command(space, "project", "memory", "confirm", note)
+    assert "Push only when asked." in command(space, "rules", "show", pattern)
+    command(space, "project", "memory", "undo", note)
+    assert "Never push." in command(space, "rules", "show", pattern)
+    command(space, "project", "memory", "confirm", note)
+    command(space, "rules", "edit", pattern, "--text", "Never force a push.")
+    command(space, "project", "memory", "undo", note, ok=2)
+    agent.close()
+
+
+@pytest.mark.rows("AGT-02")
+def test_an_unknown_note_among_several_stops_before_any_is_decided_on(space: Workspace) -> None:
+    agent = Agent(space)
+    taken = agent.call("mem_note", text="The parser lives in core")["structuredContent"]
+    known = taken["waiting"][0]["id"]
+    command(space, "project", "memory", "confirm", known, "n-nope", ok=1)
+    command(space, "project", "memory", "reject", known, "n-nope", ok=1)
+    assert [note["id"] for note in notes(space)] == [known]
+    command(space, "project", "memory", "confirm", known, known[:6])
+    assert memory_page(space).count("The parser lives in core") == 1
+    agent.close()
+
+
+@pytest.mark.rows("AGT-02")
+def test_only_a_key_that_decides_ends_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = iter(("\r", "?", "\x1b[A", "Y\r", "n"))
+    monkeypatch.setattr("click.getchar", lambda: next(keys))
+    assert (read_key(), read_key()) == ("y", "n")
 
 
 @pytest.mark.rows("AGT-03")

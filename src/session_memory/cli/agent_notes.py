@@ -11,7 +11,13 @@ from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.rules_next import curate_context
 from session_memory.curate.agent_notes import Note, read_notes, waiting
 from session_memory.curate.decisions import default_reviewer
-from session_memory.curate.note_decisions import confirm_note, reject_note, undo_note
+from session_memory.curate.note_decisions import (
+    confirm_note,
+    find_waiting,
+    reject_note,
+    undo_note,
+    words_now,
+)
 from session_memory.errors import UsageError
 
 KEYS = "y confirms, n rejects, s skips, q ends"
@@ -64,9 +70,9 @@ def review(app: App) -> None:
         click.echo("no note waits")
     for note in left:
         click.echo(_line(note))
-        click.echo(f"{KEYS}: ", nl=False)
-        key = click.getchar().lower()
-        click.echo(key)
+        if note.kind == "wording":
+            click.echo(f"  instead of: {one_line(words_now(curate_context(app), note.pattern))}")
+        key = read_key()
         if key == "q":
             return
         if key == "y":
@@ -87,7 +93,7 @@ def confirm(app: App, ids: tuple[str, ...]) -> None:
     Examples:
       session-memory project memory confirm n-1a2b3c4d
     """
-    confirmed = [confirm_note(curate_context(app), given, _who(app)) for given in ids]
+    confirmed = [confirm_note(curate_context(app), id_, _who(app)) for id_ in _all_wait(app, ids)]
     if app.json:
         emit_json({"confirmed": confirmed})
         return
@@ -106,7 +112,7 @@ def reject(app: App, ids: tuple[str, ...]) -> None:
     Examples:
       session-memory project memory reject n-1a2b3c4d
     """
-    rejected = [reject_note(curate_context(app), given) for given in ids]
+    rejected = [reject_note(curate_context(app), id_) for id_ in _all_wait(app, ids)]
     if app.json:
         emit_json({"rejected": rejected})
         return
@@ -132,8 +138,25 @@ def undo(app: App, note: str | None) -> None:
     click.echo(f"{undone.id} waits again: {one_line(undone.text)}")
 
 
+def _all_wait(app: App, ids: tuple[str, ...]) -> list[str]:
+    """The whole ids; an unknown one stops the command before it decided on another."""
+    return list(dict.fromkeys(find_waiting(curate_context(app), given).id for given in ids))
+
+
+def read_key() -> str:
+    """The key of a decision; any other decides nothing, and neither does Enter behind one."""
+    click.echo(f"{KEYS}: ", nl=False)
+    while (key := click.getchar().lower()[:1]) not in ("y", "n", "s", "q"):
+        pass
+    click.echo(key)
+    return key
+
+
 def _say_confirmed(app: App, note: Note) -> None:
-    if note.kind in ("rule", "wording"):
+    if note.kind == "wording":
+        click.echo(f"{note.id} words rule {note.pattern} now")
+        app.note(f"`session-memory rules show {note.pattern}` says whether agents are given it")
+    elif note.kind == "rule":
         click.echo(f"{note.id} is rule {note.pattern} now")
         app.note("`session-memory rules distribute` gives it to agents")
     else:

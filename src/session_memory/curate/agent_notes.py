@@ -51,6 +51,8 @@ class Note(msgspec.Struct, frozen=True):
     """The sessions of those events: agent and native id."""
     pattern: str = ""
     """The rule that a wording is for, or that a confirmed rule became."""
+    before: str = ""
+    """The words that a confirmed wording replaced."""
     state: State = "waiting"
     decided_at: int | None = None
 
@@ -136,7 +138,9 @@ def forget_notes(data: Path, gone: ForgottenSessions) -> list[Note]:
 def rewrite_notes(data: Path, rewrite: Callable[[str], str]) -> None:
     """Replace words in every note."""
     with changing_notes(data) as notes:
-        notes[:] = [replace(note, text=rewrite(note.text)) for note in notes]
+        notes[:] = [
+            replace(note, text=rewrite(note.text), before=rewrite(note.before)) for note in notes
+        ]
 
 
 def _new_id(notes: list[Note]) -> str:

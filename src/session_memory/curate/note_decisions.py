@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from session_memory.core.loop.catalog import Pattern
 from session_memory.curate.agent_notes import Note, find_note, read_notes, set_state
-from session_memory.curate.decisions import CurateContext, add_rule, decide
-from session_memory.curate.review import Decision, DecisionRequest, OwnRule
+from session_memory.curate.catalog import read_catalog
+from session_memory.curate.decisions import CurateContext, add_rule, decide, full_id
+from session_memory.curate.review import Decision, DecisionRequest, OwnRule, find
 from session_memory.errors import NotFound, UsageError
 from session_memory.memory.user_lines import UserLines
 
@@ -17,16 +20,14 @@ def confirm_note(context: CurateContext, given: str, who: str) -> Note:
 
     A rule is then as if the user had written it; files get it by `rules distribute` alone.
     """
-    note = _waiting(context, given)
+    note = find_waiting(context, given)
     pattern = ""
     if note.kind == "rule":
         rule = OwnRule(note.text, (note.root,), who, context.clock(), _origin(note))
         pattern = _only(add_rule(context, rule)).id
     elif note.kind == "wording":
-        request = DecisionRequest(
-            "edit", note.pattern, who, context.clock(), _origin(note), note.text
-        )
-        pattern = _only(decide(context, [request])).id
+        note = replace(note, before=words_now(context, note.pattern))
+        pattern = _word(context, note, who, note.text).id
     else:
         with context.open_store() as store:
             UserLines(store, context.paths.data, context.clock).add(note.root, memory_line(note))
@@ -35,7 +36,7 @@ def confirm_note(context: CurateContext, given: str, who: str) -> Note:
 
 def reject_note(context: CurateContext, given: str) -> Note:
     """Keep a note from ever being given."""
-    note = _waiting(context, given)
+    note = find_waiting(context, given)
     return set_state(context.paths.data, note, "rejected", context.clock())
 
 
@@ -64,20 +65,34 @@ def _take_out(context: CurateContext, note: Note, who: str) -> None:
         request = DecisionRequest("retire", note.pattern, who, context.clock(), "taken back")
         decide(context, [request])
     elif note.kind == "wording":
-        raise UsageError(
-            "the wording of a rule is taken back with the rule",
-            hint=f"`session-memory rules edit {note.pattern}` words it anew",
-        )
+        if not note.before or words_now(context, note.pattern) != note.text:
+            raise UsageError(
+                f"rule {note.pattern} was worded again since",
+                hint=f"`session-memory rules edit {note.pattern}` words it anew",
+            )
+        _word(context, note, who, note.before)
     else:
         with context.open_store() as store:
             UserLines(store, context.paths.data, context.clock).remove(note.root, memory_line(note))
 
 
-def _waiting(context: CurateContext, given: str) -> Note:
+def words_now(context: CurateContext, pattern: str) -> str:
+    """How a rule is worded."""
+    catalog = read_catalog(context.paths.data)
+    return find(catalog, full_id(catalog, pattern)).text
+
+
+def find_waiting(context: CurateContext, given: str) -> Note:
+    """The note of that id, which must not be decided on yet."""
     note = find_note(read_notes(context.paths.data), given)
     if note.state != "waiting":
         raise UsageError(f"{note.id} is {note.state} already")
     return note
+
+
+def _word(context: CurateContext, note: Note, who: str, text: str) -> Pattern:
+    request = DecisionRequest("edit", note.pattern, who, context.clock(), _origin(note), text)
+    return _only(decide(context, [request]))
 
 
 def _origin(note: Note) -> str:

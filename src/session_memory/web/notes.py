@@ -80,6 +80,8 @@ def decide_on_note(web: WebContext, page_request: PageRequest) -> GoTo:
 
 
 def _confirmed(note: Note) -> str:
-    if note.kind in ("rule", "wording"):
+    if note.kind == "wording":
+        return f"Rule {note.pattern} is worded so now; its page says whether agents are given it."
+    if note.kind == "rule":
         return f"It is rule {note.pattern} now: the page Rules writes it into files."
     return "It is in your part of MEMORY.md now."
