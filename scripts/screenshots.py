@@ -31,7 +31,7 @@ SCREENS = {
     "memory": "/memory/shop",
     "usage": "/usage?days=",
     "privacy": "/privacy",
-    "health": "/health",
+    "health": "/health/check",
 }
 
 

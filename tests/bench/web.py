@@ -140,6 +140,7 @@ def _screens(home: Path) -> Section:
     long_one = f"session of {LONG_EVENTS:,} events"
     figures += _screen(served, f"/sessions/{number}", long_one, LONG_MUST_MS)
     figures += _screen(served, f"/sessions/{number}?find=9999", f"find in it, {long_one}", None)
+    figures += _screen(served, "/health/check", "/health/check", None)
     peak = _peak_mb(served.process.pid)
     figures.append(Figure("peak memory after all of it", peak, "MB", MEMORY_MUST_MB))
     served.end()

@@ -29,6 +29,7 @@ PATHS = (
         "/forget?text=checkout",
         "/effect",
         "/health",
+        "/health/check",
         "/usage?days=&by=model",
         "/sessions?day=2026-03-02",
     ),

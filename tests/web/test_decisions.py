@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.web.served import Served, serving
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.cli.app import App
+from session_memory.cli.doctor_child import findings
 from session_memory.store.told_lines import LineChoice, as_chosen, read_choices
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
@@ -148,9 +151,22 @@ def test_decisions_on_lines_go_with_the_text_that_is_forgotten(
 @pytest.mark.rows("WEB-18")
 def test_the_doctor_and_the_retention_plan_stand_on_the_page(served: Served) -> None:
     page = served.ask("/health").text
+    assert 'href="/health/check">Check now' in page and "forget marks" not in page
+    page = served.ask("/health/check").text
     assert "forget marks" in page and "database" in page
+    assert "forget marks" in served.ask("/health").text
     assert "Check again" in post(served, "/health")
     assert "What retention would do now" in served.ask("/privacy").text
+
+
+@pytest.mark.rows("WEB-18")
+def test_a_doctor_that_does_not_answer_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
+    (finding,) = findings(App({}))
+    assert (finding.name, finding.result) == ("doctor", "fail")
+    assert finding.fix == "session-memory doctor"
 
 
 @pytest.mark.rows("WEB-18")

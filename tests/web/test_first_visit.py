@@ -113,3 +113,20 @@ def test_a_session_is_copied_and_a_sub_agent_unfolds_in_place(
             page.locator("button >> text=copied").wait_for()
             assert "look around" in page.evaluate("navigator.clipboard.readText()")
             assert visitor.errors == [] and visitor.foreign == []
+
+
+@pytest.mark.rows("WEB-18")
+@pytest.mark.parametrize("script", [True, False])
+def test_health_is_shown_at_once_and_checked_after(
+    browser: Browser, space: Workspace, script: bool
+) -> None:
+    space.write(ClaudeLog(seed=42))
+    space.sweep()
+    with serving(space) as served:
+        for visitor in watching(browser, served, script=script):
+            visitor.goto("/health")
+            if not script:
+                visitor.page.click("text=Check now")
+            visitor.page.locator("td >> text=forget marks").wait_for()
+            assert visitor.page.locator("h1").count() == 1
+            assert visitor.errors == [] and visitor.foreign == []

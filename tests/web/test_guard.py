@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
-import sys
+import asyncio
+import selectors
+import socket
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
+from typing import Any
 
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
 from tests.web.served import Served, serving
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
-from session_memory.web.server import Use
+from session_memory.web.server import IdleServer, Use
 
 
 @pytest.fixture
@@ -165,24 +168,47 @@ def test_it_ends_by_itself_when_nobody_uses_it(space: Workspace) -> None:
     assert use.remaining(1_800) <= 0
 
 
+class Dozing(selectors.DefaultSelector):
+    """Where nothing is ready, the time of a wait passes at once, and the wait is noted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.waits: list[float] = []
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        ready = super().select(0)
+        if not ready and timeout != 0:
+            assert timeout is not None, "nothing would ever end this wait"
+            self.waits.append(timeout)
+            self.now += timeout
+        return ready
+
+
+class DozingLoop(asyncio.SelectorEventLoop):
+    """A loop on the clock of its selector."""
+
+    def __init__(self, selector: Dozing) -> None:
+        self._dozing = selector
+        super().__init__(selector)
+
+    def time(self) -> float:
+        return self._dozing.now
+
+
 @pytest.mark.rows("WEB-01")
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the times of a process from /proc")
-def test_it_sleeps_between_requests(served: Served) -> None:
-    """No thread of it wakes up by itself: the waits of its loop have no end but the idle time."""
-    served.open()
-    assert served.ask("/").status == 200
-    waits = wakeups(served.process.pid)
-    assert served.process.poll() is None
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        served.process.wait(2)
-    assert wakeups(served.process.pid) - waits <= 2
+def test_it_sleeps_between_requests_and_until_it_ends() -> None:
+    """No timer of it goes by itself: a request after 1,000 seconds, and then only the idle time."""
+    selector = Dozing()
+    loop, use = DozingLoop(selector), Use(lambda: selector.now)
+    settings = uvicorn.Config(_no_page, log_level="warning", lifespan="off", ws="none")
+    with closing(loop), socket.create_server(("127.0.0.1", 0)) as listener:
+        loop.call_later(1_000, use.note)
+        server = IdleServer(settings, use, 1_800, lambda: None)
+        loop.run_until_complete(server.serve([listener]))
+    assert [round(wait) for wait in selector.waits if wait >= 1] == [1_000, 800, 1_000]
+    assert len(selector.waits) <= 5  # uvicorn looks once or twice whether all connections ended
 
 
-def wakeups(pid: int) -> int:
-    """How often threads of a process gave up the processor to wait."""
-    return sum(
-        int(line.split()[1])
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for line in (task / "status").read_text("utf-8").splitlines()
-        if line.startswith("voluntary_ctxt_switches")
-    )
+async def _no_page(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    """Nobody asks."""

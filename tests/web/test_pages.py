@@ -257,7 +257,7 @@ def test_hostile_text_in_any_field_of_a_log_is_shown_as_text(space: Workspace) -
         *("/", "/sessions", "/search?q=look", "/usage?by=model&days=", "/usage?by=project&days="),
         *("/sessions/1", "/sessions/2", "/sessions/1/diff", "/sessions/2/diff", "/memory"),
         *(f"/memory/{key}", "/privacy", "/rules", "/effect", f"/sessions?project={key}"),
-        *("/health", f"/search?q={quote(hostile)}&note={quote(hostile)}"),
+        *("/health", "/health/check", f"/search?q={quote(hostile)}&note={quote(hostile)}"),
         f"/memory/{key}?why={quote(hostile)}&note={quote(hostile)}",
         *("/forget?text=owned", "/sessions/1?find=%3Cscript%3E", "/search?q=%3Cscript%3E"),
     )

@@ -12,8 +12,7 @@ from session_memory.errors import ConfigError, extra_hint
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from session_memory.install.checks import Check
-    from session_memory.web.context import FirstStep, FrontEnd
+    from session_memory.web.context import Finding, FirstStep, FrontEnd
 
 
 @click.command()
@@ -68,10 +67,10 @@ def _front_end(app: App) -> FrontEnd:
     """The doctor and the plan of `init`, imported when a page first asks for them."""
     from session_memory.web.context import FirstStep, FrontEnd
 
-    def check() -> Sequence[Check]:
-        from session_memory.cli.doctor import all_checks
+    def check() -> Sequence[Finding]:
+        from session_memory.cli.doctor_child import findings
 
-        return all_checks(app, quick=True)
+        return findings(app)
 
     def plan_init() -> Sequence[FirstStep]:
         from session_memory.cli.init_summary import planned

@@ -45,6 +45,7 @@ PAGES: dict[str, str] = {
     "/memory/{project}": "memory.memory_page",
     "/privacy": "privacy.privacy_page",
     "/health": "health.health_page",
+    "/health/check": "health.checked_page",
     "/forget": "privacy.forget_preview",
     "/effect": "effect.effect_page",
     "/usage": "usage.usage_page",

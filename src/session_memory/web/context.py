@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -17,7 +18,6 @@ from session_memory.store.port import Store
 
 if TYPE_CHECKING:
     from session_memory.curate.decisions import CurateContext
-    from session_memory.install.checks import Check
 
 
 class FirstStep(msgspec.Struct, frozen=True):
@@ -27,18 +27,30 @@ class FirstStep(msgspec.Struct, frozen=True):
     what: tuple[str, ...]
 
 
+class Finding(msgspec.Struct, frozen=True):
+    """One thing the doctor looked at."""
+
+    name: str
+    result: Literal["pass", "warn", "fail"]
+    detail: str
+    fix: str | None = None
+
+
 class FrontEnd(msgspec.Struct, frozen=True):
     """What the command line knows and the page shows: it checks agents and plans their wiring."""
 
-    check: Callable[[], Sequence[Check]]
+    check: Callable[[], Sequence[Finding]]
     plan_init: Callable[[], Sequence[FirstStep]]
 
 
 class Health:
     """What the last check of this run found."""
 
-    findings: Sequence[Check] = ()
-    at: int = 0
+    def __init__(self) -> None:
+        self.findings: Sequence[Finding] = ()
+        self.at = 0
+        self.checking = Lock()
+        """Whoever asks while a check runs waits for that one."""
 
     @property
     def problems(self) -> int:

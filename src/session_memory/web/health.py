@@ -9,21 +9,29 @@ _ORDER = {"fail": 0, "warn": 1, "pass": 2}
 
 
 def health_page(web: WebContext, _page_request: PageRequest) -> Page:
-    """The checks of `doctor --quick`, worst first; made once, and again when asked for."""
-    if not web.health.at:
-        _check(web)
+    """The last check of this run, at once; without one, a script or the reader asks for it."""
     health = web.health
     return Page(
         "health.html", {"checks": health.findings, "problems": health.problems, "at": health.at}
     )
 
 
+def checked_page(web: WebContext, page_request: PageRequest) -> Page:
+    """The same, after a check if this run made none yet: that takes seconds."""
+    with web.health.checking:
+        if not web.health.at:
+            _check(web)
+    return health_page(web, page_request)
+
+
 def check_again(web: WebContext, _page_request: PageRequest) -> GoTo:
     """Look at everything once more; nothing is changed."""
-    _check(web)
+    with web.health.checking:
+        _check(web)
     return GoTo("/health")
 
 
 def _check(web: WebContext) -> None:
-    found = sorted(web.front_end.check(), key=lambda check: _ORDER[check.result])
+    """The checks of `doctor --quick`, worst first."""
+    found = sorted(web.front_end.check(), key=lambda finding: _ORDER[finding.result])
     web.health.findings, web.health.at = found, web.clock()

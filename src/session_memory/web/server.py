@@ -42,7 +42,7 @@ def serve(
     )
     link = f"http://127.0.0.1:{place.port}{OPEN}?key={access.key}"
     with suppress(KeyboardInterrupt):  # how the page is meant to end
-        _Server(settings, use, idle_seconds, lambda: announce(link)).run(sockets=[listener])
+        IdleServer(settings, use, idle_seconds, lambda: announce(link)).run(sockets=[listener])
 
 
 class Use:
@@ -61,7 +61,7 @@ class Use:
         return idle_seconds - (self._clock() - self._at)
 
 
-class _Server(uvicorn.Server):
+class IdleServer(uvicorn.Server):
     """Sleeps between requests: uvicorn's own loop wakes up ten times a second."""
 
     def __init__(

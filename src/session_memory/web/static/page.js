@@ -42,6 +42,12 @@ document.addEventListener("toggle", (event) => {
   delete fold.dataset.load;
 }, true);
 
+// What takes seconds is fetched once the page is shown; its link stays if that fails.
+for (const place of document.querySelectorAll("[data-later]")) {
+  place.setAttribute("aria-busy", "true");
+  swap(place, place.dataset.later).catch(() => {}).finally(() => place.removeAttribute("aria-busy"));
+}
+
 // An address may name an event inside a fold.
 const unfold = () => {
   const named = document.getElementById(location.hash.slice(1));
