@@ -9,8 +9,8 @@ import pytest
 
 from session_memory.errors import StoreDamaged, StoreMissing, StoreTooNew
 from session_memory.store.sqlite import SqliteStore, connection, open_store
-from session_memory.testing.old_stores import back_to_version_1
-from session_memory.testing.store_drafts import START, Said, capture, event, texts
+from session_memory.testing.old_stores import back_to_version_1, back_to_version_20
+from session_memory.testing.store_drafts import START, Said, capture, event, response, texts
 
 NEXT = connection.SCHEMA_VERSION + 1
 ONE = Said("one", "/logs/one", (event(0, "text"),))
@@ -53,6 +53,18 @@ def test_a_store_of_version_1_opens_with_all_its_content(directory: Path) -> Non
         assert store.info().schema_version == connection.SCHEMA_VERSION
         assert texts(store, session_id) == ["text"]
         assert store.fsck() == []
+
+
+def test_usage_of_an_older_store_is_the_same_before_and_after_it_is_brought_up_to_date(
+    directory: Path,
+) -> None:
+    with open_store(str(directory), START, create_missing=True) as old:
+        capture(old, Said("one", "/logs/one", (event(0),), (), (response("r"), response("s", 5))))
+        expected = old.usage("model")
+    back_to_version_20(directory)
+    for read_only in (True, False):
+        with open_store(str(directory), START, read_only=read_only) as store:
+            assert store.usage("model") == expected != []
 
 
 def test_a_newer_program_brings_the_store_up_to_date(

@@ -15,7 +15,9 @@ from tests.web.served import Served, serving
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, tokens
 from session_memory.clock import now_ms
+from session_memory.store.sqlite.connection import SCHEMA_VERSION
 from session_memory.store.values import SessionQuery
+from session_memory.testing.old_stores import back_to_version_20
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 from session_memory.web.app import DECISIONS, PAGES
@@ -328,3 +330,14 @@ def test_markdown_becomes_a_few_harmless_elements() -> None:
     assert "<strong>bold</strong>" in made and "<code>x &lt; y</code>" in made
     assert "here (javascript:alert(1))" in made and "href" not in made
     assert "&lt;script&gt;" in made and "<script>" not in made and "<b>" not in made
+
+
+@pytest.mark.rows("WEB-01")
+def test_a_store_of_an_older_program_is_brought_up_to_date(space: Workspace) -> None:
+    write_samples(space.claude)
+    space.sweep()
+    back_to_version_20(space.store_directory)
+    with opened(space) as served:
+        assert "$" in shown(served, "/usage?days=")
+    with space.store() as store:
+        assert store.info().schema_version == SCHEMA_VERSION

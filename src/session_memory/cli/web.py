@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from session_memory.cli.app import App, pass_app
-from session_memory.errors import ConfigError, extra_hint
+from session_memory.errors import ConfigError, SessionMemoryError, extra_hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +46,7 @@ def command(
             f"the page needs packages that are not installed ({error.name})",
             hint=f"{extra_hint('web')}, or make web",
         ) from None
+    from session_memory.cli.store import reading
     from session_memory.web.context import WebContext
 
     def announce(link: str) -> None:
@@ -53,6 +55,8 @@ def command(
         if not no_browser:
             click.launch(link)
 
+    with suppress(SessionMemoryError), reading(app):
+        pass  # pages read the store in the schema it has: an older one is brought up to date here
     context = WebContext(app.config, app.paths, app.clock, app.environ, _front_end(app))
     serve(
         context,

@@ -6,11 +6,14 @@ from pathlib import Path
 
 from session_memory.store.sqlite.connection import connect
 
-_AFTER_11 = (
+_AFTER_20 = (
     "DROP TRIGGER usage_sum_added",
     "DROP TRIGGER usage_sum_changed",
     "DROP TRIGGER usage_sum_gone",
     "DROP TABLE usage_sum",
+)
+_AFTER_11 = (
+    *_AFTER_20,
     "DROP TRIGGER checkpoint_source_renamed",
     "DROP TRIGGER checkpoint_event_gone",
     "DROP TRIGGER checkpoint_event_changed",
@@ -77,6 +80,14 @@ def back_to_version_10(directory: Path) -> None:
 def back_to_version_11(directory: Path) -> None:
     """Before lost events were told from evicted ones."""
     _run(directory, _AFTER_11)
+
+
+def back_to_version_20(directory: Path) -> None:
+    """Before sums of responses were kept."""
+    _run(
+        directory,
+        (*_AFTER_20, "DELETE FROM schema_migration WHERE version > 20", "PRAGMA user_version = 20"),
+    )
 
 
 def _run(directory: Path, statements: tuple[str, ...]) -> None:

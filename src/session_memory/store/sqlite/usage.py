@@ -8,7 +8,7 @@ from typing import Any
 
 from session_memory.core.schema import Cost, Usage
 from session_memory.store.port import UsageGroup, UsageRow
-from session_memory.store.sqlite.connection import Database, Row, rows, value
+from session_memory.store.sqlite.connection import Database, Row, rows, schema_version, value
 
 DAY_MS = 86_400_000
 _GROUPS: dict[UsageGroup, str] = {
@@ -27,6 +27,8 @@ SELECT session_id, at / {DAY_MS} AS day, model, mode, count(*), sum(input), sum(
     input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END)
 FROM usage WHERE counted = 1 AND
 """
+KEPT_SINCE = 21
+"""The schema that has sums: a store on a disk that cannot be written is read in the one it has."""
 _GROUPED = f" GROUP BY session_id, at / {DAY_MS}, model, mode"
 """The order of the index: few rows are left."""
 _NOT_SUMMED_UP = "session_id IN (SELECT id FROM session EXCEPT SELECT session_id FROM usage_sum)"
@@ -46,7 +48,10 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
     if since is not None:  # few sessions lived since then, and they have an index
         conditions.append("session_id IN (SELECT id FROM session WHERE ended_at >= ?)")
         bindings.append(since - _SLACK_MS)
-    sums = _SUMMED_UP + " AND ".join(conditions) + _GROUPED if conditions else _OF_ALL_TIME
+    if conditions or schema_version(db) < KEPT_SINCE:
+        sums = _SUMMED_UP + " AND ".join(conditions or ["true"]) + _GROUPED
+    else:
+        sums = _OF_ALL_TIME
     sql = f"""
         SELECT {_GROUPS[group]}, u.model, u.*, s.external_id
         FROM ({sums}) u JOIN session s ON s.id = u.session_id
