@@ -131,6 +131,8 @@ def test_a_rule_is_added_written_into_a_file_and_taken_out_again(
     page.click("text=Add")
     watched.goto("/rules")
     assert "Run the checkout tests twice." in page.inner_text(".diff")
+    page.click("text=see what would change")
+    assert page.url.endswith("#preview")
     page.click("text=Write these files")
     assert b"Run the checkout tests twice." in target.read_bytes()
     page.click("text=Take all of it out again")
