@@ -102,8 +102,28 @@ def test_a_source_that_was_set_aside_keeps_its_events(store: Store) -> None:
     assert new != source_id
     assert (store.sole_sessions(source_id), store.sole_sessions(new)) == ({one}, set())
     assert sorted(store.stamps("claude")) == [ONE.path, f"{ONE.path} (cut, 1)"]
-    assert (store.set_aside(ONE.path), store.set_aside(TWO.path)) == ([source_id], [])
+    assert [aside.source_id for aside in store.set_aside(ONE.path)] == [source_id]
+    assert store.set_aside(TWO.path) == []
     assert texts(store, one) == ["first", "second"]
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_what_a_cut_log_still_holds_is_told_from_what_it_lost(store: Store, kept: int) -> None:
+    (one,) = capture(store, ONE)
+    first, second = (found.id for found in store.all_events(one))
+    with store.writing() as writer:
+        source_id = writer.source("claude", ONE.path)
+        writer.set_aside(source_id)
+        assert writer.holds_beginning(source_id, set())
+        tell(writer, Said("one", ONE.path, (ONE.events[kept],), lived(1, 1)))
+        seen = {(first, second)[kept]}
+        assert writer.holds_beginning(source_id, seen) is (kept == 0)
+        assert not writer.holds_beginning(source_id, seen | {second + 1})
+        lost = writer.first_lost(source_id)
+        assert lost is not None and lost.text == ("second", "first")[kept]
+        writer.settle({one})
+    with store.writing() as writer:
+        assert writer.first_lost(writer.source("claude", "/logs/none.jsonl")) is None
 
 
 def test_what_only_an_absorbed_source_held_is_superseded(store: Store) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.invariants.broken import everything_stored
+from tests.invariants.broken import Dump, everything_stored
 from tests.invariants.sessions import BUILDERS, FLAVORS
+from tests.invariants.sizes import SIZES
 
 from session_memory.adapters.common import Adapter
 from session_memory.testing.workspace import Workspace
@@ -63,6 +65,69 @@ def test_a_forgotten_session_does_not_come_back(tmp_path: Path, flavor: str) -> 
     stored = b"\n".join(everything_stored(space.store_directory)).lower()
     left = [text for text in texts if text and text.lower().encode() in stored]
     assert left == []
+
+
+CUTS: dict[str, Callable[[bytes], bytes]] = {
+    "emptied": lambda _: b"",
+    "zeros": lambda data: bytes(len(data)),  # what a power failure leaves on some disks
+    "half": lambda data: data[: len(data) // 2],
+    "half of the lines": lambda data: data[: data.rfind(b"\n", 0, len(data) // 2) + 1],
+    "two thirds": lambda data: data[: len(data) * 2 // 3],
+    "all but the end": lambda data: data[:-30],
+}
+
+
+@pytest.mark.rows("STO-16")
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_cut_log_takes_nothing_out_of_memory(tmp_path: Path, flavor: str, cut: str) -> None:
+    space = Workspace(tmp_path)
+    log = BUILDERS[flavor](7, 8)
+    written = log.write(space.flavor_home(flavor))
+    space.sweep()
+    before = space.dump()
+    files = {path: path.read_bytes() for path in _files(written)}
+    for path, content in files.items():
+        path.write_bytes(CUTS[cut](content))
+    for _ in range(2):
+        assert space.sweep().superseded == 0
+        assert _in_order(space.dump(), flavor) == _in_order(before, flavor)
+    for path, content in files.items():
+        path.write_bytes(content)
+    space.sweep()
+    assert space.dump() == before
+    assert space.findings() == []
+
+
+@pytest.mark.rows("STO-16")
+@pytest.mark.parametrize("seed", range(SIZES.ways))
+def test_a_log_cut_anywhere_is_kept_and_comes_back(tmp_path: Path, flavor: str, seed: int) -> None:
+    chance = random.Random(f"{flavor} {seed}")
+    space = Workspace(tmp_path)
+    written = BUILDERS[flavor](7, 5).write(space.flavor_home(flavor))
+    space.sweep()
+    before = space.dump()
+    path = max(_files(written), key=lambda each: each.stat().st_size)
+    content = path.read_bytes()
+    path.write_bytes(content[: chance.randrange(len(content))])
+    space.sweep()
+    assert _in_order(space.dump(), flavor) == _in_order(before, flavor)
+    path.write_bytes(content)
+    space.sweep()
+    assert space.dump() == before
+
+
+def _files(written: Path) -> list[Path]:
+    return sorted(written.iterdir()) if written.is_dir() else [written]
+
+
+def _in_order(dump: Dump, flavor: str) -> Dump:
+    """The dump; of Gemini in any order.
+
+    Its calls of one message stand before their results, and come to be known one by one.
+    """
+    if flavor == "gemini":
+        return [{**each, "events": sorted(map(repr, each["events"]))} for each in dump]
+    return dump
 
 
 NO_LOGS = {

@@ -26,6 +26,7 @@ from session_memory.adapters.common import (
     Json,
     Normalized,
     SourceFile,
+    as_list,
     as_object,
     decode_record,
     read_lines,
@@ -202,12 +203,21 @@ def _salvaged(text: str, is_item: IsRecord) -> Iterator[Record | str]:
         if isinstance(value, dict) and is_item(as_object(value)):
             index = end
             yield _encodable(as_object(value))
+        elif isinstance(value, dict) and (inner := _items_within(as_object(value), is_item)):
+            index = end  # a whole document, with something else before or behind it
+            yield from map(_encodable, inner)
         else:
             tries += 1
             if bad < 0:
                 bad = index
             index = end if value is not None else index + 1
     yield f"damaged: {text[bad : bad + 80] if bad >= 0 else text[-80:]}"
+
+
+def _items_within(document: Record, is_item: IsRecord) -> list[Record]:
+    """The items in the lists of a document."""
+    listed = [as_object(item) for value in document.values() for item in as_list(value)]
+    return [item for item in listed if is_item(item)]
 
 
 def _encodable(value: Record) -> Record:

@@ -15,6 +15,8 @@ from session_memory.core.pauses import Pauses
 from session_memory.errors import StoreDamaged
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import Log
+from session_memory.ingest.counting import add_counts
+from session_memory.ingest.cut_logs import is_torn, only_grows
 from session_memory.ingest.discover import stamp_of
 from session_memory.ingest.drafted import (
     BlockFigures,
@@ -119,6 +121,8 @@ class SourceReader(msgspec.Struct):
         )
         ready = prepared if plan.kind == "new" else None
         for block in self._blocks(pass_, ready):
+            if not (pass_.reading.source_id or block.figures.records or pass_.reparse):
+                pass_.replaced = pass_.again  # nothing is left of what was read before
             self._begin(pass_)
             self._take_block(pass_, block)
             if pass_.replaced:
@@ -133,14 +137,8 @@ class SourceReader(msgspec.Struct):
         source_id = pass_.reading.source_id
         if pass_.replaced:
             self._end_replaced(pass_)
-        elif pass_.again and not pass_.adapter.incremental and pass_.own:
-            for aside in self.store.set_aside(pass_.name):  # such a file tells all there is
-                self.report.superseded += self.writer.absorb(aside, source_id)
-        if pass_.again and not pass_.replaced:
-            self.report.superseded += self.writer.retire(
-                source_id, pass_.reading.seen, delete=pass_.reparse
-            )
-            self.touched |= pass_.sessions  # settle once more, now without what was retired
+        elif pass_.again:
+            self._end_rewritten(pass_)
         if pass_.forgotten and not pass_.sessions:
             self.writer.leave_source(source_id, pass_.name, stamp_of(file))
         else:
@@ -167,16 +165,46 @@ class SourceReader(msgspec.Struct):
         A log that was cut or emptied says nothing new: memory keeps what it said. One that says
         something else supersedes it.
         """
-        cut = not pass_.own or (pass_.shrunk and pass_.adapter.incremental)
-        lost = self.store.sole_sessions(pass_.aside) if cut and not pass_.has_news else None
+        reading = pass_.reading
+        lost = self.store.sole_sessions(pass_.aside) if self._was_cut(pass_) else None
         if lost:
+            if pass_.new:  # a record that was cut in two is no other state of it
+                self.writer.retire(reading.source_id, reading.seen - pass_.new, delete=False)
+                self.touched |= pass_.sessions
             self.cut |= lost
             self.report.warnings.append(
                 f"{pass_.name} was cut or emptied; everything captured from it is kept"
             )
             return
-        self.report.superseded += self.writer.absorb(pass_.aside, pass_.reading.source_id)
+        self.report.superseded += self.writer.absorb(pass_.aside, reading.source_id)
         self.touched |= pass_.sessions
+
+    def _was_cut(self, pass_: _Pass) -> bool:
+        """Whether what is left of a replaced file stood in it before, with more behind it."""
+        told = pass_.news
+        if not told and (not pass_.own or (pass_.shrunk and only_grows(pass_.adapter, pass_.file))):
+            return True
+        known = pass_.reading.seen - pass_.new
+        if not (pass_.own and self.writer.holds_beginning(pass_.aside, known)):
+            return False
+        return not told or is_torn(told, self.writer.first_lost(pass_.aside))
+
+    def _end_rewritten(self, pass_: _Pass) -> None:
+        """Retire what a file that was read whole once more does not tell any longer.
+
+        What it told before it was cut goes too, where the file holds all of that again or its
+        agent has written it anew. One that only grew behind the cut says nothing against it.
+        """
+        adapter, source_id = pass_.adapter, pass_.reading.source_id
+        retired = self.writer.retire(source_id, pass_.reading.seen, delete=pass_.reparse)
+        asides = self.store.set_aside(pass_.name) if pass_.own and not adapter.incremental else []
+        is_anew = retired and not (pass_.reparse or only_grows(adapter, pass_.file))
+        for aside in asides:
+            known = (aside.head_hash, aside.tail_hash)
+            if is_anew or _hashes(adapter, pass_.file, aside.read_to) == known:
+                retired += self.writer.absorb(aside.source_id, source_id)
+        self.report.superseded += retired
+        self.touched |= pass_.sessions  # settle once more, now without what was retired
 
     def _begin(self, pass_: _Pass) -> None:
         """Write that a source is being read, once its first block turned out to be readable."""
@@ -331,7 +359,8 @@ class SourceReader(msgspec.Struct):
         if placement.found:
             self.writer.confirm(pass_.reading.source_id, placement.found)
         if placement.new:
-            pass_.has_news |= session.id in pass_.own
+            if session.id in pass_.own and len(pass_.news) < 2:
+                pass_.news += placement.new[:2]
             self.writer.append(session, pass_.reading.source_id, placement.new)
             self.report.events += len(placement.new)
             if session.created and session.id not in self.new_sessions:
@@ -339,11 +368,12 @@ class SourceReader(msgspec.Struct):
                 self.report.sessions += 1
             if pass_.again:  # what this very pass brought in must not be retired at its end
                 held = self.writer.holders([draft.fingerprint for draft in placement.new])
-                pass_.reading.seen.update(
+                pass_.new.update(
                     holder.event_id
                     for holder in (holder for group in held.values() for holder in group)
                     if holder.session_id == session.id and holder.event_id is not None
                 )
+                pass_.reading.seen |= pass_.new
 
     def _last_turns(self, session: SessionHandle) -> list[str]:
         try:
@@ -420,8 +450,10 @@ class _Pass(msgspec.Struct):
     records: int = 0
     unread: int = 0
     """Lines that are no records."""
-    has_news: bool = False
-    """Whether it said anything that its sessions did not hold."""
+    news: list[EventDraft] = []
+    """The first of what it said that its own sessions did not hold; more than one is no cut."""
+    new: set[int] = set()
+    """Events that were added, where it is read again."""
     handles: dict[str, SessionHandle] = {}
     sessions: set[int] = set()
     own: set[int] = set()
@@ -453,36 +485,3 @@ def _hashes(adapter: Adapter, file: SourceFile, end: int) -> tuple[bytes, bytes]
             return stream.read(length)
 
         return prefix_hashes(read, end)
-
-
-def add_counts(report: SweepReport, flavor: str, figures: BlockFigures) -> None:
-    """Add one block's figures to the report."""
-    report.records += figures.records
-    report.parse_errors += figures.parse_errors
-    report.recovered += figures.recovered
-    report.incomplete_tail += figures.incomplete_tail
-    report.too_long += figures.too_long
-    report.ignored.update(figures.ignored)
-    for part, count in figures.missing.items():
-        report.missing_parts[f"{flavor}: {part}"] += count
-    for version, what, count in figures.unknown:
-        report.unknown[f"{flavor} {version}: {what}"] += count
-
-
-def count_only(adapter: Adapter, file: SourceFile, line_cap: int, report: SweepReport) -> None:
-    """Parse a file and count, for a dry run."""
-    state: dict[str, object] = {}
-    names: set[str] = set()
-    records = unread = 0
-    for block in adapter.read(file, 0, line_cap):
-        normalized = adapter.parse(file, block, state)
-        state = normalized.state
-        add_counts(report, adapter.name, BlockFigures.of(block, normalized))
-        records += normalized.records
-        unread += normalized.parse_errors + normalized.too_long
-        names |= {part.external_id for part in normalized.sessions}
-        report.events += sum(len(part.events) for part in normalized.sessions)
-    report.sessions += len(names)
-    report.bytes_read += file.size
-    if not records:
-        refuse_no_log(adapter, file, unread)

@@ -70,7 +70,7 @@ def _dry_run(context: SweepContext) -> SweepReport:
     finally:
         if store:
             store.close()
-    from session_memory.ingest.read_source import count_only
+    from session_memory.ingest.counting import count_only
     from session_memory.redact import make_redactor
 
     clean = make_redactor(key, context.config.redact)[0].redact_text

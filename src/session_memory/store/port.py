@@ -34,6 +34,7 @@ from session_memory.store.values import (
     EventPlace,
     Finding,
     Holder,
+    LostEvent,
     MarksApplied,
     ObservationQuery,
     OldDigests,
@@ -64,6 +65,7 @@ __all__ = [
     "EventDraft",
     "Finding",
     "Holder",
+    "LostEvent",
     "MaintenanceStore",
     "ObservationQuery",
     "Repaired",
@@ -233,8 +235,8 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         """Sessions without a place of which a log names the hash of their root."""
         ...
 
-    def set_aside(self, path: str) -> list[int]:
-        """Sources that were set aside when the file of that path was cut."""
+    def set_aside(self, path: str) -> list[Cursor]:
+        """How far sources were read that were set aside when the file of that path was cut."""
         ...
 
     def sole_sessions(self, source_id: int) -> set[int]:

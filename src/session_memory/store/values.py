@@ -89,6 +89,14 @@ class Holder(msgspec.Struct, frozen=True):
     """It was evicted before it was distilled: it comes back as soon as a log gives it."""
 
 
+class LostEvent(msgspec.Struct, frozen=True):
+    """An event that its log does not hold any more."""
+
+    kind: str
+    at: int | None
+    text: str
+
+
 class TextHit(msgspec.Struct, frozen=True):
     """Where a session contains a text."""
 

@@ -13,6 +13,7 @@ from session_memory.store.values import (
     Checkpoint,
     EventDraft,
     Holder,
+    LostEvent,
     SessionHandle,
     UsageDraft,
     Whereabouts,
@@ -95,6 +96,14 @@ class Writer(Protocol):
         The source stays, under another name, with all that was read from it; returns the id of the
         new one.
         """
+        ...
+
+    def holds_beginning(self, aside: int, seen: set[int]) -> bool:
+        """Whether events are the first ones of a source set aside: what only it holds is behind."""
+        ...
+
+    def first_lost(self, aside: int) -> LostEvent | None:
+        """The first event that only a source set aside holds, if there is any and it is whole."""
         ...
 
     def absorb(self, aside: int, source_id: int) -> int:

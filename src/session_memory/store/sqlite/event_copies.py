@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from session_memory.store.sqlite import lost_events
+from session_memory.errors import NotFound, StoreDamaged
+from session_memory.store.segments import SegmentReader
+from session_memory.store.sqlite import lost_events, queries
 from session_memory.store.sqlite.connection import Database, rows
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
-from session_memory.store.values import EventDraft, Holder
+from session_memory.store.values import EventDraft, Holder, LostEvent
 
 PathOf = Callable[[int], str]
 """Path of a source: files of one session rank by it."""
@@ -123,6 +125,36 @@ def retire(db: Database, source_id: int, seen: set[int], *, delete: bool) -> int
     if delete:
         lost_events.drop_unknown(db, source_id)
     return retired
+
+
+def holds_beginning(db: Database, aside: int, seen: set[int]) -> bool:
+    """Whether what was seen is of this source, and stands before all that only it holds."""
+    copied = dict(rows(db, "SELECT event_id, pos FROM event_copy WHERE source_id = ?", (aside,)))
+    if not seen <= copied.keys():
+        return False
+    first = _first_held(db, aside)
+    return first is None or all(copied[event_id] <= first[0] for event_id in seen)
+
+
+def first_lost(db: Database, aside: int, reader: SegmentReader) -> LostEvent | None:
+    """The first event that only this source holds."""
+    if (first := _first_held(db, aside)) is None:
+        return None
+    _, event_id, kind, at = first
+    try:
+        return LostEvent(kind, at, queries.text(db, event_id, reader))
+    except (NotFound, StoreDamaged):
+        return None
+
+
+def _first_held(db: Database, source_id: int) -> tuple[int, int, str, int | None] | None:
+    """(pos, id, kind, time) of the first live event of a source."""
+    return db.execute(
+        "SELECT e.pos, e.id, e.kind, e.at FROM session_source l JOIN event e ON e.id BETWEEN"
+        " l.session_id << 24 AND (l.session_id + 1 << 24) - 1 AND e.source_id = l.source_id"
+        " AND NOT e.superseded WHERE l.source_id = ? ORDER BY e.pos, e.id LIMIT 1",
+        (source_id,),
+    ).fetchone()
 
 
 def step_aside(db: Database, session_id: int, sources: Collection[int]) -> None:

@@ -46,6 +46,17 @@ def absorb(db: Database, aside: int, source_id: int) -> None:
     db.execute("DELETE FROM source WHERE id = ?", (aside,))
 
 
+def _cursors(db: Database, where: str, bound: tuple[str, ...]) -> Iterator[Cursor]:
+    for row in rows(
+        db,
+        "SELECT id, device, inode, size, mtime_ns, ctime_ns, head_hash, tail_hash, read_to,"
+        f" state, parser_version FROM source WHERE {where}",
+        bound,
+    ):
+        state: dict[str, Any] = msgspec.json.decode(row[9])
+        yield Cursor(row[0], row[1:6], row[6], row[7], row[8], state, row[10])
+
+
 class SourceReads:
     """Part of SqliteStore."""
 
@@ -66,15 +77,7 @@ class SourceReads:
 
     def cursor(self, path: str) -> Cursor | None:
         """See store.port.Store."""
-        row = self._db.execute(
-            "SELECT id, device, inode, size, mtime_ns, ctime_ns, head_hash, tail_hash, read_to,"
-            " state, parser_version FROM source WHERE path = ?",
-            (path,),
-        ).fetchone()
-        if row is None:
-            return None
-        state: dict[str, Any] = msgspec.json.decode(row[9])
-        return Cursor(row[0], row[1:6], row[6], row[7], row[8], state, row[10])
+        return next(_cursors(self._db, "path = ?", (path,)), None)
 
     def sharing(self, source_id: int) -> bool:
         """See store.port.Store."""
@@ -99,10 +102,10 @@ class SourceReads:
         )
         return {row[0]: row[1] for row in found}
 
-    def set_aside(self, path: str) -> list[int]:
+    def set_aside(self, path: str) -> list[Cursor]:
         """See store.port.Store."""
-        sql = "SELECT id FROM source WHERE path BETWEEN ? AND ? ORDER BY id"
-        return [row[0] for row in rows(self._db, sql, (f"{path} (cut, 1", f"{path} (cut, :"))]
+        names = (f"{path} (cut, 1", f"{path} (cut, :")
+        return list(_cursors(self._db, "path BETWEEN ? AND ? ORDER BY id", names))
 
     def sole_sessions(self, source_id: int) -> set[int]:
         """See store.port.Store."""

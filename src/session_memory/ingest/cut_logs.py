@@ -1,0 +1,22 @@
+"""Whether a log that was replaced was only cut: then memory keeps what it said before."""
+
+from __future__ import annotations
+
+from session_memory.adapters.common import Adapter, SourceFile
+from session_memory.adapters.packed import unpacked_name
+from session_memory.store.port import EventDraft, LostEvent
+
+_CLOSING = b'"}]) \n'
+"""What a reader may put behind the text of a record that was cut off."""
+
+
+def only_grows(adapter: Adapter, file: SourceFile) -> bool:
+    """Whether its agent adds to a log and takes nothing out, so that a smaller one was cut."""
+    return adapter.incremental or unpacked_name(file.path).endswith(".jsonl")
+
+
+def is_torn(told: list[EventDraft], lost: LostEvent | None) -> bool:
+    """Whether the only event that is new is the beginning of the one that is missing."""
+    if lost is None or len(told) != 1 or (told[0].kind, told[0].at) != (lost.kind, lost.at):
+        return False
+    return lost.text.encode().startswith(told[0].body.rstrip(_CLOSING))
