@@ -165,3 +165,21 @@ def test_unknown_roles_are_counted_and_the_list_of_sessions_is_none(tmp_path: Pa
     (bundle,) = parse_home("continue_dev", tmp_path)
     assert dict(bundle.unknown) == {("", "message/hologram"): 1}
     assert bundle.ignored["system prompt"] == 1
+
+
+@pytest.mark.rows("CAP-22")
+@pytest.mark.parametrize(
+    "garbage",
+    [b'{"type": "user", "mess\x00\xff\n', b"}]\n"],
+    ids=["line", "brackets"],
+)
+def test_garbage_around_a_session_costs_none_of_its_entries(tmp_path: Path, garbage: bytes) -> None:
+    log = ContinueDevLog(1)
+    log.prompt("mend the walrus pump")
+    log.say("mended")
+    path = log.write(tmp_path)
+    whole = told(only_part("continue_dev", tmp_path).events)
+    path.write_bytes(garbage + path.read_bytes() + garbage)
+    (bundle,) = parse_home("continue_dev", tmp_path)
+    assert told(bundle.sessions[0].events) == whole
+    assert bundle.parse_errors == 1

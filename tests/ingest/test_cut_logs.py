@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.codex.log_builder import CodexLog
+from session_memory.adapters.pi.log_builder import PiLog
 from session_memory.testing.workspace import Workspace
 
 
@@ -123,3 +125,71 @@ def test_a_cut_codex_log_keeps_its_session(space: Workspace, tmp_path: Path) -> 
     path.write_bytes(first_line(path.read_bytes()))
     space.sweep()
     assert space.dump() == before
+
+
+def whole_logs() -> list[ClineLog | PiLog]:
+    """Logs that are read whole at every change: one of lines, one that is a document."""
+    logs: list[ClineLog | PiLog] = [PiLog(4), ClineLog(4)]
+    for log in logs:
+        for turn in range(6):
+            log.prompt(f"question {turn}")
+            log.run(f"make step-{turn}", f"step {turn} done")
+    return logs
+
+
+@pytest.mark.rows("STO-16")
+@pytest.mark.parametrize("number", [0, 1], ids=["pi", "cline"])
+class TestLogsThatAreReadWhole:
+    def test_one_that_goes_on_behind_the_cut_keeps_what_was_captured(
+        self, space: Workspace, number: int
+    ) -> None:
+        log = whole_logs()[number]
+        home = space.flavor_home("pi" if isinstance(log, PiLog) else "cline")
+        log.write(home)
+        space.sweep()
+        before = texts(space, log.session_id)
+        del log.rows[len(log.rows) // 2 :]
+        if isinstance(log, PiLog):
+            log.leaf = log.rows[-1]["id"]
+        log.write(home)
+        report = space.sweep()
+        assert report.superseded == 0
+        assert any("was cut or emptied" in warning for warning in report.warnings)
+        log.prompt("after the cut")
+        log.write(home)
+        assert space.sweep().superseded == 0
+        assert sorted(texts(space, log.session_id)) == sorted([*before, "after the cut"])
+        assert space.findings() == []
+
+    def test_one_that_says_something_else_supersedes(self, space: Workspace, number: int) -> None:
+        log = whole_logs()[number]
+        home = space.flavor_home("pi" if isinstance(log, PiLog) else "cline")
+        log.write(home)
+        space.sweep()
+        del log.rows[len(log.rows) // 2 :]
+        if isinstance(log, PiLog):
+            log.leaf = log.rows[-1]["id"]
+        log.prompt("another way")
+        log.write(home)
+        assert space.sweep().superseded > 0
+        found = texts(space, log.session_id)
+        assert "another way" in found and "question 5" not in found
+        assert space.findings() == []
+
+    def test_what_was_cut_survives_a_newer_parser(self, space: Workspace, number: int) -> None:
+        log = whole_logs()[number]
+        name = "pi" if isinstance(log, PiLog) else "cline"
+        path = log.write(space.flavor_home(name))
+        space.sweep()
+        before = texts(space, log.session_id)
+        path.write_bytes(half(path.read_bytes()))
+        space.sweep()
+        reader = space.adapters[name]
+        newer = msgspec.structs.replace(reader, parser_version=reader.parser_version + 1)
+        space.adapters = {**space.adapters, name: newer}
+        space.sweep()
+        assert texts(space, log.session_id) == before
+
+
+def texts(space: Workspace, session: str) -> list[str]:
+    return [event.text or "" for event in space.events(session)]
