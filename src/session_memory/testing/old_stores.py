@@ -11,6 +11,8 @@ _AFTER_20 = (
     "DROP TRIGGER usage_sum_changed",
     "DROP TRIGGER usage_sum_gone",
     "DROP TABLE usage_sum",
+    "DELETE FROM schema_migration WHERE version > 20",
+    "PRAGMA user_version = 20",
 )
 _AFTER_11 = (
     *_AFTER_20,
@@ -84,10 +86,7 @@ def back_to_version_11(directory: Path) -> None:
 
 def back_to_version_20(directory: Path) -> None:
     """Before sums of responses were kept."""
-    _run(
-        directory,
-        (*_AFTER_20, "DELETE FROM schema_migration WHERE version > 20", "PRAGMA user_version = 20"),
-    )
+    _run(directory, _AFTER_20)
 
 
 def _run(directory: Path, statements: tuple[str, ...]) -> None:
