@@ -258,3 +258,7 @@ def test_what_worked_by_chance_once_is_not_told_beside_what_works(tmp_path: Path
         written.run(command, "ok")
     found = answer(swept(tmp_path, *logs), error)
     assert [cure["command"] for cure in found["cures"]] == ["shop status"]
+
+
+def test_an_empty_error_is_a_wrong_call(tmp_path: Path) -> None:
+    assert "the error is empty" in ask(swept(tmp_path, log(1)), "  ", code=2)

@@ -262,7 +262,8 @@ def _show(
     for refusal in refused:
         app.warn(f"{one_line(refusal.where)}: {refusal.why}")
     verb = "would change" if dry_run else "changed"
-    app.note(f"{len(changes)} files {verb}, {len(plan.unchanged)} are up to date")
+    files = "1 file" if len(changes) == 1 else f"{len(changes)} files"
+    app.note(f"{files} {verb}, {len(plan.unchanged)} are up to date")
 
 
 def _sentence(change: Change) -> str:

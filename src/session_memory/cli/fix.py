@@ -11,7 +11,7 @@ from session_memory.clock import iso
 from session_memory.core.loop.patterns import Quote
 from session_memory.detect.fix import Cure, Fix, fix
 from session_memory.detect.report import agents
-from session_memory.errors import NotFound
+from session_memory.errors import NotFound, UsageError
 from session_memory.store import open_store
 
 _LOOK = "`session-memory search --errors WORDS` looks for a part of it"
@@ -34,8 +34,10 @@ def command(app: App, error: tuple[str, ...]) -> None:
       session-memory fix "$(make 2>&1)"
       session-memory fix -- "--- FAIL: TestLogin"
     """
+    if not (words := " ".join(error).strip()):
+        raise UsageError("the error is empty", hint="paste its line, or the whole output")
     with open_store(str(app.paths.data), app.clock()) as store:
-        answer = fix(store.patterns, " ".join(error))
+        answer = fix(store.patterns, words)
     if answer is None:
         raise NotFound("no session had this error", hint=_LOOK)
     if app.json:

@@ -51,7 +51,8 @@ _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
 @click.option("--context", "around", metavar="N", type=click.IntRange(0, 50), default=0,
               help="Show N turns before and after each event.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="At most 50.")
-@click.option("--cursor", metavar="N", help="The next page: what the page before names.")
+@click.option("--cursor", metavar="N", type=click.IntRange(0),
+              help="The next page: what the page before names.")  # fmt: skip
 @json_option
 @pass_app
 @long_output
@@ -65,7 +66,7 @@ def command(
     until: str | None,
     around: int,
     limit: int,
-    cursor: str | None,
+    cursor: int | None,
     flavor: str | None,
     kinds: tuple[EventKind, ...],
     tool: str | None,
@@ -102,7 +103,7 @@ def command(
             since=to_ms(since, app.clock()),
             until=to_ms(until, app.clock()),
             errors_only=errors_only,
-            cursor=cursor,
+            cursor=None if cursor is None else str(cursor),
         )
         answer = search(context, request)
         if app.json:
