@@ -27,12 +27,14 @@ SECRET = "ghp_" + "a1B2c3D4e5" * 4
 class Agent(LocalServer):
     """An agent that works in a swept project."""
 
-    def __init__(self, space: Workspace, options: Options | None = None) -> None:
+    def __init__(
+        self, space: Workspace, options: Options | None = None, *, cwd: str = SHOP
+    ) -> None:
         paths = find_paths(os.environ).with_store(space.store_directory)
         chosen = options or Options(profile="agent")
         self.runtime = Runtime(chosen, lambda: paths, lambda: space.now, space.config)
         self.log: list[str] = []
-        environment = ServerEnvironment({"CLAUDE_CODE_SESSION_ID": "native-7"}, SHOP)
+        environment = ServerEnvironment({"CLAUDE_CODE_SESSION_ID": "native-7"}, cwd)
         self.protocol = Server(self.runtime, environment, self.log.append)
         self.ask("initialize", clientInfo={"name": "claude-code"}, protocolVersion="2025-06-18")
 
@@ -270,6 +272,9 @@ def test_prompts_say_what_is_wrong_with_a_request(space: Workspace) -> None:
     assert "no such prompt" in agent.ask("prompts/get", name="dance")["error"]["message"]
     assert "needs error" in agent.ask("prompts/get", name="fix")["error"]["message"]
     agent.close()
+    lost = Agent(space, cwd="/nowhere")
+    assert "sweep first" in lost.ask("prompts/get", name="catch-up")["error"]["message"]
+    lost.close()
 
 
 @pytest.mark.rows("AGT-04")
@@ -278,7 +283,8 @@ def test_fix_answers_for_this_project_alone(space: Workspace) -> None:
     agent = Agent(space)
     known = agent.call("mem_fix", error="sh: vitest: command not found")["structuredContent"]
     assert known["known"] and "npm ci" in json.dumps(known["cures"])
-    agent.protocol._environment = ServerEnvironment({}, "/work/other")
+    agent.close()
+    agent = Agent(space, cwd="/work/other")
     assert not agent.call("mem_fix", error="sh: vitest: command not found")["structuredContent"][
         "known"
     ]

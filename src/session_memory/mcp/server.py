@@ -136,7 +136,8 @@ class Server:
             context = self._runtime.prompt_context(caller, str(argument))
             text = prompt.text(context)
         except SessionMemoryError as error:
-            return jsonrpc.INTERNAL_ERROR, error.message
+            hint = f" ({error.hint})" if error.hint else ""
+            return jsonrpc.INTERNAL_ERROR, f"{error.message}{hint}"
         content = {"type": "text", "text": text}
         return {"description": prompt.title, "messages": [{"role": "user", "content": content}]}
 
