@@ -9,8 +9,6 @@ import msgspec
 
 from session_memory.core.schema import Session
 from session_memory.curate.agent_notes import Note, find_note, read_notes
-from session_memory.curate.decisions import default_reviewer
-from session_memory.curate.note_decisions import confirm_note, reject_note, undo_note
 from session_memory.errors import NotFound, Refused, UsageError
 from session_memory.memory.layout import normalised
 from session_memory.store.port import Store
@@ -58,6 +56,10 @@ def of_root(notes: Collection[Note], root: str) -> list[Note]:
 
 def decide_on_note(web: WebContext, page_request: PageRequest) -> GoTo:
     """Confirm or reject one note, or take such a decision back."""
+    # Slow to import, and not needed to show notes.
+    from session_memory.curate.decisions import default_reviewer
+    from session_memory.curate.note_decisions import confirm_note, reject_note, undo_note
+
     choice, given = page_request.form.get("choice", ""), page_request.path["note"]
     project = page_request.form.get("project", "")
     here = f"/memory/{quote(project, safe='')}" if project else "/memory"

@@ -10,7 +10,6 @@ from session_memory.core.pauses import begin, end, is_paused
 from session_memory.core.retention import explain_pass
 from session_memory.core.schema import Session
 from session_memory.errors import Refused
-from session_memory.forget import features
 from session_memory.forget.copies import kept_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext
@@ -89,6 +88,8 @@ def forget_preview(web: WebContext, page_request: PageRequest) -> Page:
 
 def forget_now(web: WebContext, page_request: PageRequest) -> Page:
     """Forget for good, and prove it."""
+    from session_memory.forget import features  # slow to import, and not needed to show the page
+
     request = _request(page_request.form)
     data = str(web.paths.data)
     with exclusive(f"{data}/sweep.lock", "a sweep"), web.changing() as store:
