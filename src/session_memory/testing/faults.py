@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -174,6 +175,8 @@ def deadly_disk(nth: int) -> Generator[Counter]:
         disk.remove()
 
 
+_FAULTY = "faulty-"
+_numbers = itertools.count()
 _FILE_LAYER = (atomic_files, segments, unfinished, lock, backups, backup, swap)
 
 
@@ -181,10 +184,12 @@ class _FaultyDisk(apsw.VFS):
     """SQLite's way to the disk, as long as it is registered."""
 
     def __init__(self, counter: Counter, way: Kind) -> None:
-        self._base = next(name for name in apsw.vfs_names() if name != checksums.LAYER)
+        # Never on top of another one: that may be gone while SQLite still knows its name.
+        names = (name for name in apsw.vfs_names() if name != checksums.LAYER)
+        self._base = next(name for name in names if not name.startswith(_FAULTY))
         self._counter = counter
         self._way = way
-        super().__init__(f"faulty-{id(self)}", self._base, makedefault=True)
+        super().__init__(f"{_FAULTY}{next(_numbers)}", self._base, makedefault=True)
         checksums.put_on_top()  # it works only above all others
 
     def check(self, operation: str) -> None:
