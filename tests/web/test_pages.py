@@ -194,6 +194,16 @@ def test_an_error_is_answered_with_what_fixed_it_and_hits_show_why_they_matched(
 
 
 @pytest.mark.rows("WEB-13")
+def test_a_search_without_a_word_shows_what_is_newest(space: Workspace) -> None:
+    write_samples(space.claude)
+    space.sweep()
+    with opened(space) as served:
+        for words in ("!!", "...", "\0"):
+            answer = served.ask(f"/search?q={quote(words)}")
+            assert answer.status == 200 and "?at=" in answer.text, words
+
+
+@pytest.mark.rows("WEB-13")
 def test_more_hits_are_a_link_away(space: Workspace) -> None:
     log = ClaudeLog(seed=6)
     log.prompt("count")

@@ -43,6 +43,12 @@ class ShownHit(msgspec.Struct, frozen=True):
     """Its event in the session."""
     why: str
 
+    @property
+    def times(self) -> int:
+        """How often it was said; a list of what is newest does not count it."""
+        said = self.item.duplicate_count
+        return said if isinstance(said, int) else 1
+
 
 def search_page(web: WebContext, page_request: PageRequest) -> Page:
     """The best hits first; all hits of one session stand together, at the place of the best."""
