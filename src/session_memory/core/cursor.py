@@ -40,6 +40,8 @@ class ReadPlan(msgspec.Struct, frozen=True):
     state: dict[str, Any] = {}
     shrunk: bool = False
     """A replaced file is smaller than it was."""
+    overwritten: bool = False
+    """A rewritten file has other bytes than it had, and no more of them."""
 
 
 def plan_read(

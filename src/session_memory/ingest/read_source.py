@@ -121,8 +121,8 @@ class SourceReader(msgspec.Struct):
         )
         ready = prepared if plan.kind == "new" else None
         for block in self._blocks(pass_, ready):
-            if not (pass_.reading.source_id or block.figures.records or pass_.reparse):
-                pass_.replaced = pass_.again  # nothing is left of what was read before
+            if plan.overwritten and not (pass_.reading.source_id or block.figures.records):
+                pass_.replaced = True  # nothing is left of what was read before
             self._begin(pass_)
             self._take_block(pass_, block)
             if pass_.replaced:
@@ -263,7 +263,8 @@ class SourceReader(msgspec.Struct):
         if plan.shrunk and is_packed(file.path):  # packed anew, perhaps better
             plan = ReadPlan(plan.kind)
         if plan.kind == "replaced" and not (adapter.incremental or plan.shrunk):
-            return ReadPlan("rewritten")  # its agent writes such a file anew at every change
+            # its agent writes such a file anew at every change
+            return ReadPlan("rewritten", overwritten=file.size <= cursor.stamp[2])
         if plan.kind != "tail":
             return plan
         # Equal events of several files are numbered per file, from its start.
