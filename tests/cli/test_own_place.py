@@ -48,6 +48,8 @@ GIVEN: dict[str, list[str]] = {
     "project memory consolidate": ["--all"],
     "project memory forget": ["1", "--dry-run"],
     "project memory why": ["1"],
+    "project memory confirm": ["n-1"],
+    "project memory reject": ["n-1"],
     "store retention apply": ["--yes"],
     "forget": ["--session", "1", "--dry-run"],
     "store redact test": ["{outside}/proposal.json"],

@@ -16,6 +16,7 @@ import contextlib
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -285,7 +286,9 @@ class _ReadOnlyFiles(apsw.VFS):
     NAME = "session-memory-read-only"
 
     def __init__(self) -> None:
-        super().__init__(self.NAME, base="")
+        # Not SQLite's default: there our store may have put its layer of checksums, which must not
+        # judge databases of others.
+        super().__init__(self.NAME, base="win32" if sys.platform == "win32" else "unix")
 
     def xOpen(self, name: Any, flags: list[int]) -> Any:  # noqa: N802 - SQLite's name
         if name is not None:  # files without a name are SQLite's own, for large sorts

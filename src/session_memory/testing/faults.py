@@ -175,7 +175,6 @@ def deadly_disk(nth: int) -> Generator[Counter]:
         disk.remove()
 
 
-_FAULTY = "faulty-"
 _numbers = itertools.count()
 _FILE_LAYER = (atomic_files, segments, unfinished, lock, backups, backup, swap)
 
@@ -184,12 +183,11 @@ class _FaultyDisk(apsw.VFS):
     """SQLite's way to the disk, as long as it is registered."""
 
     def __init__(self, counter: Counter, way: Kind) -> None:
-        # Never on top of another one: that may be gone while SQLite still knows its name.
-        names = (name for name in apsw.vfs_names() if name != checksums.LAYER)
-        self._base = next(name for name in names if not name.startswith(_FAULTY))
+        # Never on top of another layer, which may stand on this one soon, or be gone.
+        self._base = "win32" if sys.platform == "win32" else "unix"
         self._counter = counter
         self._way = way
-        super().__init__(f"{_FAULTY}{next(_numbers)}", self._base, makedefault=True)
+        super().__init__(f"faulty-{next(_numbers)}", self._base, makedefault=True)
         checksums.put_on_top()  # it works only above all others
 
     def check(self, operation: str) -> None:
