@@ -35,6 +35,8 @@ GIVEN: dict[str, list[str]] = {
     "rules reject": ["{pattern}", "--reason", "no"],
     "rules retire": ["{pattern}", "--reason", "no"],
     "rules show": ["{pattern}"],
+    "rules snooze": ["{pattern}", "--dry-run"],
+    "rules merge": ["{pattern}", "--into", "{pattern}", "--dry-run"],
     "rules trial start": ["{pattern}"],
     "rules trial stop": ["{pattern}"],
     "rules explain": ["{pattern}"],

@@ -18,7 +18,7 @@ from session_memory.curate.note_decisions import (
     undo_note,
     words_now,
 )
-from session_memory.errors import UsageError
+from session_memory.errors import Refused
 
 KEYS = "y confirms, n rejects, s skips, q ends"
 _ids = click.argument("ids", nargs=-1, required=True, metavar="NOTE...")
@@ -61,13 +61,15 @@ def review(app: App) -> None:
     Examples:
       session-memory project memory review
     """
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "review needs a terminal", hint="`project memory confirm NOTE` decides on one by its id"
-        )
     left = waiting(read_notes(app.paths.data))
     if not left:
         click.echo("no note waits")
+        return
+    if not sys.stdin.isatty():
+        raise Refused(
+            f"{_counted(left)}, and there is no terminal",
+            hint="`project memory confirm NOTE` decides on one by its id",
+        )
     for note in left:
         click.echo(_line(note))
         if note.kind == "wording":
