@@ -27,7 +27,7 @@ GIVEN: dict[str, list[str]] = {
     "config set": ["memory.max_traces", "12"],
     "show": ["1"],
     "search": ["parser"],
-    "rules add": ["Run make check before a commit."],
+    "rules add": ["Run make check before a commit.", "--json"],
     "rules approve": ["{pattern}"],
     "rules draft": ["{pattern}"],
     "rules edit": ["{pattern}", "--text", "run make check"],
@@ -36,7 +36,7 @@ GIVEN: dict[str, list[str]] = {
     "rules retire": ["{pattern}", "--reason", "no"],
     "rules show": ["{pattern}"],
     "rules snooze": ["{pattern}", "--dry-run"],
-    "rules merge": ["{pattern}", "--into", "{pattern}", "--dry-run"],
+    "rules merge": ["{pattern}", "--into", "{own}", "--dry-run"],
     "rules trial start": ["{pattern}"],
     "rules trial stop": ["{pattern}"],
     "rules explain": ["{pattern}"],
@@ -91,6 +91,9 @@ USAGE_ERROR = 2
 ORDER = {
     "sweep": -3,
     "rules detect": -2,
+    "rules add": -1.9,
+    "rules merge": -1.8,
+    "rules snooze": -1.7,
     "rules reject": -1.6,  # before it is approved
     "rules undo": -1.5,
     "store export": -1,
@@ -125,6 +128,7 @@ class Scene:
         (self.outside / "proposal.json").write_text("[]\n")
         for name in ("README.md", "AGENTS.md", "CLAUDE.md"):
             (self.repository / name).write_text(f"# {name}\n")
+        self.own = ""
         git = ["git", "-C", str(self.repository), "-c", "init.defaultBranch=main"]
         subprocess.run([*git, "init", "-q"], check=True)
         for seed in range(1, 6):
@@ -137,7 +141,7 @@ class Scene:
             log.write(home / ".claude")
 
     def run(self, verb: str) -> int:
-        known = {"outside": self.outside, "pattern": self.pattern}
+        known = {"outside": self.outside, "pattern": self.pattern, "own": self.own}
         words = [word.format(**known) for word in GIVEN.get(verb, [])]
         if verb == "mcp":  # it reads its own input, which here has none
             command = [sys.executable, "-m", "session_memory", "mcp"]
@@ -148,6 +152,8 @@ class Scene:
         out = self._capsys.readouterr().out
         if verb == "rules detect":
             self.pattern = json.loads(out)[0]["id"]
+        if verb == "rules add":
+            self.own = json.loads(out)["decisions"][0]["id"]
         return code
 
 
