@@ -65,6 +65,7 @@ def test_a_rule_of_ones_own_is_approved_and_names_its_files(space: Workspace) ->
     assert "the repository is gone" in told  # the samples come from another machine
     (row,) = json.loads(rules(space, "list", "--status", "approved", "--json"))["patterns"]
     assert row["distribution_ready"] and row["snapshot"]["repos"] == ["shop"]
+    assert "on their own word" in rules(space, "explain", row["id"])
     assert "says this already" in rules(space, "add", "Never push.", "--project", "shop", code=8)
     assert "no project nowhere" in rules(space, "add", "x", "--project", "nowhere", code=8)
     assert "approved -> candidate" in rules(space, "undo")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import emit_json, fit, human_time, one_line
+from session_memory.cli.output import counted, emit_json, fit, human_time, one_line
 from session_memory.cli.store import reading
 from session_memory.clock import iso
 from session_memory.curate.explain import Witness, explain
@@ -50,7 +50,7 @@ def _lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
     for decision in explanation.get("decisions", ()):
         because = f", because {one_line(decision['why'])}" if decision["why"] else ""
         when, who = human_time(decision["at"], now), one_line(decision["who"])
-        evidence = f"{decision['frequency']} occurrences in {decision['sessions']} sessions"
+        evidence = _evidence_of(decision)
         yield (
             f"  version {decision['version']}: {decision['action']} by {who}, {when}:"
             f" {decision['status']}, on {evidence}{because}"
@@ -64,6 +64,14 @@ def _lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
         yield f"  shows rule {one_line(name)}"
     for note in explanation.get("observations", ()):
         yield f"  {note['type']} {one_line(note['id'])}: {one_line(note['text'])}"
+
+
+def _evidence_of(decision: Mapping[str, Any]) -> str:
+    """What a decision rested on; a rule of one's own rests on the person alone."""
+    if not decision["sessions"]:
+        return "their own word"
+    times = counted(decision["frequency"], "occurrence")
+    return f"{times} in {counted(decision['sessions'], 'session')}"
 
 
 def _evidence_lines(evidence: list[Witness]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import click
 
 from session_memory.cli.app import App
-from session_memory.cli.output import fit, one_line
+from session_memory.cli.output import fit, one_line, say
 from session_memory.cli.rule_text import show_decisions
 from session_memory.cli.store import reading
 from session_memory.core.loop.catalog import Catalog, Pattern
@@ -161,6 +161,6 @@ def _tell_files(app: App, pattern: Pattern) -> None:
         verb = "create" if change.before is None else "change"
         click.echo(f"  would {verb} {one_line(change.place.full_path)}")
     for why in left:
-        click.echo(f"  does not reach {one_line(why)}")
+        say(f"  does not reach {one_line(why)}")
     if not changes and not left and store_exists(app.paths.data):
         click.echo("  every file that should have it has it")

@@ -9,7 +9,7 @@ import click
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.editor import edit_text
-from session_memory.cli.output import one_line
+from session_memory.cli.output import one_line, say
 from session_memory.cli.recall_options import project_key
 from session_memory.cli.rule_names import remember_order
 from session_memory.cli.rule_text import decision_sentence, pattern_text
@@ -161,7 +161,7 @@ def _show(app: App, context: CurateContext, name: str) -> None:
     head = "A yes would make this change:" if changes else "A yes would change no file now:"
     click.echo("\n".join((head, *diffs_for_people(changes))))
     for why in left:
-        click.echo(f"does not reach {one_line(why)}")
+        say(f"does not reach {one_line(why)}")
 
 
 @click.command(name="add")
