@@ -100,7 +100,7 @@ def test_what_helped_is_told_from_what_did_not_and_undo_restores_every_byte(
     stages = {one["pattern_id"]: one for one in desk.json("rules", "stages")["patterns"]}
     assert stages[names["plan"]]["stage"] == "retirement_proposed"
     assert stages[names["deploy"]]["stage"] == "measured"
-    assert "retirement_proposed 1" in desk.run("rules", "stages")
+    assert "retirement proposed 1" in desk.run("rules", "stages")
     assert tree(shop, control) == given
     desk.run("rules", "retire", names["plan"], "--reason", "no effect")
     desk.run("rules", "distribute", "--repo", str(shop))

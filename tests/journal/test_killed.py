@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.journal.flush_journal import MINUTE, Bench
 
+from session_memory.errors import StoreError
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
 
 
@@ -62,7 +63,7 @@ def test_a_disk_that_fails_at_any_operation_loses_and_doubles_nothing(
             bench.says("entry")
             try:
                 bench.flush(context)
-            except OSError:
+            except (OSError, StoreError):
                 assert counter.failed
         failing = counter.failed
         assert context.exists() or len(bench.entries()) == 1
