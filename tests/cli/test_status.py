@@ -94,7 +94,7 @@ def test_status_tells_of_the_last_sweep_and_a_file_it_could_not_read(
     last = {"finished_at": space.now, "report": report}
     (state / "last_sweep.json").write_text(json.dumps(last), "utf-8")
     found = lines(capsys, "status")
-    assert found["last sweep"].endswith("3 files read, 2 unchanged, 1 files not read")
+    assert found["last sweep"].endswith("3 files read, 2 unchanged, 1 file not read")
     assert found["last error"] == "sweep: /logs/a.jsonl: Permission denied"
 
 

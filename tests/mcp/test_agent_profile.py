@@ -216,6 +216,7 @@ def test_memory_lines_are_refused_one_by_one(space: Workspace) -> None:
     )["structuredContent"]
     assert [line["text"] for line in answer["waiting"]] == ["`npm ci` brings what the tests need"]
     assert len(answer["refused"]) == 4
+    assert agent.call("mem_memory_write", lines=[])["isError"]
     agent.close()
 
 

@@ -15,6 +15,7 @@ from session_memory.cli.digest import old_digests_text
 from session_memory.cli.output import (
     Meaning,
     columns,
+    counted,
     emit_json,
     hanging,
     human_bytes,
@@ -267,11 +268,11 @@ def _sweep_text(last: LastSweep | None, now: int) -> str:
     report: dict[str, Any] = last.report
     failed: list[Any] = report.get("failed", [])
     steps: list[Any] = report.get("failed_steps", [])
-    problems = f", {len(failed)} files not read" if failed else ""
+    problems = f", {counted(len(failed), 'file')} not read" if failed else ""
     problems += f", {len(steps)} steps failed" if steps else ""
     unknown: dict[str, int] = report.get("unknown", {})
     if unknown:
-        problems += f", {sum(unknown.values())} records of unknown type"
+        problems += f", {counted(sum(unknown.values()), 'record')} of unknown type"
     return (
         f"{human_time(last.finished_at, now)}: {report.get('ingested', 0):,} files read,"
         f" {report.get('skipped_unchanged', 0):,} unchanged{problems}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -70,8 +70,10 @@ def take_note(writer: Writer, kind: Kind, text: str, evidence: Sequence[int]) ->
     return NotesTaken((_add(writer, kind, clean, evidence),))
 
 
-def take_memory_lines(writer: Writer, lines: Iterable[str]) -> NotesTaken:
+def take_memory_lines(writer: Writer, lines: Sequence[str]) -> NotesTaken:
     """Keep lines for MEMORY.md; each must cite events that support it, or is refused alone."""
+    if not lines:
+        raise UsageError("no line is given", hint="lines takes one fact each, with its [e:ID]")
     waiting: list[NoteAnswer] = []
     refused: list[RefusedLine] = []
     for line in lines:

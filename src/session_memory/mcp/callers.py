@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
+from session_memory.adapters.agent import Agent
 from session_memory.adapters.registry import agents, built_in
 from session_memory.core.text.safe_text import one_line
 from session_memory.mcp.tools import ResponseMode
@@ -48,24 +49,22 @@ def protocol_version(params: Json) -> str | None:
 
 def default_mode(client: str | None) -> ResponseMode:
     """What a client needs as text for its model to see everything; when in doubt, all."""
-    name = (client or "").casefold()
-    for registry in (built_in, agents):  # built-in first: plug-ins take time to look up
-        facts = [agent.mcp for agent in registry().values() if agent.mcp is not None]
-        fitting = [fact for fact in facts if fact.client_name in name]
-        if fitting:  # "claude-ai" is Claude Desktop, "claude-code" is not
-            return _MODES[max(fitting, key=lambda fact: len(fact.client_name)).model_sees]
-    return "complete"
+    agent = agent_of(client)
+    return "complete" if agent is None or agent.mcp is None else _MODES[agent.mcp.model_sees]
 
 
-def flavor_of(client: str | None) -> str | None:
+def agent_of(client: str | None) -> Agent | None:
     """The agent that a client's name stands for."""
     name = (client or "").casefold()
-    fitting = [
-        (len(agent.mcp.client_name), flavor)
-        for flavor, agent in agents().items()
-        if agent.mcp is not None and agent.mcp.client_name in name
-    ]
-    return max(fitting)[1] if name and fitting else None
+    for registry in (built_in, agents):  # built-in first: plug-ins take time to look up
+        fitting = [
+            (len(agent.mcp.client_name), flavor)  # "claude-ai" is Claude Desktop, not Claude Code
+            for flavor, agent in registry().items()
+            if agent.mcp is not None and agent.mcp.client_name in name
+        ]
+        if fitting:
+            return registry()[max(fitting)[1]]
+    return None
 
 
 def _session_variables() -> tuple[str, ...]:
@@ -84,7 +83,8 @@ def caller(client: str | None, params: Json, environ: Mapping[str, str], cwd: st
         session = next(filter(None, map(environ.get, _session_variables())), None)
     directory = _workspace(turn, cwd) or environ.get("CLAUDE_PROJECT_DIR") or cwd
     native_id = one_line(session)[:_NAME_CHARS] if session else None
-    return Caller(client, native_id, directory, flavor_of(client))
+    agent = agent_of(client)
+    return Caller(client, native_id, directory, agent.name if agent else None)
 
 
 def _workspace(turn: Json, cwd: str) -> str | None:
