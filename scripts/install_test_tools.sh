@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
-# Installs what some tests drive and pip cannot bring: a browser. Without it those tests skip, except in CI.
+# Installs what some tests drive and pip cannot bring: a browser and a PostgreSQL server. Without
+# them those tests skip, except in CI.
 set -euo pipefail
-if command -v chromium >/dev/null || command -v google-chrome >/dev/null; then
-    exit 0
-fi
+missing=()
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+[ ${#missing[@]} -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null; then
-    echo "no apt-get here: install Chromium yourself, or the browser tests skip" >&2
+    echo "no apt-get here: install ${missing[*]} yourself, or the tests that need them skip" >&2
     exit 0
 fi
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo -n)
 "${as_root[@]}" apt-get update -qq
-DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends chromium >/dev/null
+# The package would start a cluster of its own; the tests start theirs.
+if [[ " ${missing[*]} " == *" postgresql "* ]]; then
+    "${as_root[@]}" mkdir -p /etc/postgresql-common/createcluster.d
+    echo 'create_main_cluster = false' | "${as_root[@]}" tee /etc/postgresql-common/createcluster.d/no-cluster.conf >/dev/null
+fi
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
