@@ -67,7 +67,11 @@ _PLAIN_WORD = re.compile(rb"[A-Za-z0-9'-]{2,16}$")
 def is_phrase(value: bytes) -> bool:
     """Several words that make no sentence: no small words, no punctuation, no first capital."""
     words = value.split(b" ")
-    if not 3 <= len(words) <= 24 or value[:1].isupper() != words[-1][:1].isupper():
+    if (
+        not 3 <= len(words) <= 24
+        or len(set(words)) == 1
+        or value[:1].isupper() != words[-1][:1].isupper()
+    ):
         return False
     return all(_PLAIN_WORD.match(word) and word.lower() not in _STOP_WORDS for word in words)
 

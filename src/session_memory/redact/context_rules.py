@@ -22,12 +22,13 @@ HEADERS = (
         id="authorization",
         pattern=rb"(?i)authorization['\"`\\\])]*\s*[:=,]\s*['\"`\\]*(?:bearer|basic|token|api-?key|digest|"
         rb"negotiate|ntlm|key|hawk|oauth|sso-key|genie_?key|client-id|discogs|splunk|bot)\s+"
-        rb"['\"\\]*([a-z0-9+/=._~:-]{8,})",
+        rb"['\"\\]*([a-z0-9+/=._~:|-]{8,})",
         group=1,
         everyday=True,
         keywords=("authorization",),
         check=is_value,
         must_match=(
+            fake("Authorization: Bearer 5901|", 40),
             fake("Authorization: Basic ", 24),
             fake('"Authorization": "Token ', 20) + '"',
             fake("authorization: bearer ab+/", 12),
@@ -409,13 +410,17 @@ COMMANDS = (
     ),
     Rule(
         id="netrc",
-        pattern=rb"(?i)\blogin\s+\S+\s+password\s+([^\s'\"]{4,})|"
-        rb"\b(?:env|arg|setx)\s+\w*(?:password|passwd|secret|token|_key|_pass)\s+['\"]?([^\s'\"=]{6,})",
+        pattern=rb"(?m)(?:^[ \t]*|\b(?:machine[ \t]+\S+|default)[ \t]+)login\s+\S+\s+password\s+"
+        rb"([^\s'\"]{4,})|\b(?i:env|arg|setx)\s+\w*(?i:password|passwd|secret|token|_key|_pass)\s+['\"]?([^\s'\"=]{6,})",
         group=1,
         keywords=("login", "env", "arg", "setx"),
         everyday=True,
         check=is_setting,
         must_match=("machine h.test login me password hunter2", "ENV API_TOKEN a1b2c3d4e5"),
-        must_not_match=("login me password $PASS", "ENV API_TOKEN $TOKEN"),
+        must_not_match=(
+            "login me password $PASS",
+            "ENV API_TOKEN $TOKEN",
+            "Registration and login with password hashing",
+        ),
     ),
 )

@@ -64,6 +64,9 @@ FROZEN = (
             "password = self.settings.password",
             "password: ${DB_PASSWORD}",
             "secret = request.form[key]",
+            "x-api-key: cgk_live_...",
+            "login(name=name, password=password)",
+            "user=%s&password=%s&scope=%s",
         ),
     ),
 )

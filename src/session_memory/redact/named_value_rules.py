@@ -171,6 +171,8 @@ NAMED = (
             "DB_PASSWORD=$OTHER_PASSWORD",
             "DB_PASSWORD=changeme",
             "API_KEY=process.env.API_KEY",
+            "ENCRYPTION_KEY = process.env['ENCRYPTION_KEY']",
+            "TOTP_SECRET = pyotp.random_base32()",
             "API_KEY_FILE=/run/secrets/api",
             "PRIVATE_KEY=/etc/ssl/private/key.pem",
         ),

@@ -11,13 +11,15 @@ LOOKED_AT = 256
 """Bytes of a value that are checked: nothing longer is a placeholder."""
 
 _VARIABLE = re.compile(
-    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
+    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%s(?:$|&)|%[({]|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
     rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|:[A-Z_][A-Z0-9_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
     rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\.|"
     rb"(?:Optional|Union|Annotated|[Ll]ist|[Dd]ict|[Ss]equence|Literal)\["
 )
-_MASK = re.compile(rb"(?i)xxxx|\*\*\*|\.\.\.|###|___|\xe2\x80\xa6|\xe2\x80\xa2\xe2\x80\xa2")
+_MASK = re.compile(
+    rb"(?i)xxxx|(?:^|[-_])xxx(?:$|[-_])|\*\*\*|\.\.\.|###|___|\xe2\x80\xa6|\xe2\x80\xa2\xe2\x80\xa2"
+)
 _STAND_IN = re.compile(
     rb"(?i)change-?_?me|example|placeholder|dummy|redacted|sample|your[-_a-z]*"
     rb"(?:key|token|secret|password|here)|(?:insert|replace|enter|add)[-_ ]?(?:your|me|this|with)|"
@@ -77,6 +79,8 @@ _CHECKED = re.compile(
     rb"(?i)(?:required|nullable|sometimes|present|string|min:|max:|confirmed)[|:,]"
 )
 """Rules that a value is checked by, in the place of the value."""
+_WRITTEN_BY_CODE = re.compile(rb"%s(?:$|[&;,)])|\[[A-Za-z0-9]-[A-Za-z0-9]")
+"""A format string or a regular expression, in the place of the value."""
 _DOTTED = re.compile(rb"[A-Za-z_]+(?:\.[A-Za-z_]+)+$")
 _REPEATED = re.compile(rb"(.{2,10}?)\1{2,}$")
 _OWN_NAME = re.compile(
@@ -146,7 +150,9 @@ def is_setting(value: bytes) -> bool:
 def is_environment(value: bytes) -> bool:
     """A value of an environment variable: also none that only says what belongs there."""
     head = value[:LOOKED_AT]
-    return is_setting(head) and not (names_itself(head) or ends_as_name(head))
+    if not is_setting(head) or (_EXPRESSION.match(head) and is_spoken(head)):
+        return False
+    return not (names_itself(head) or ends_as_name(head))
 
 
 def is_literal(value: bytes) -> bool:
@@ -198,7 +204,9 @@ def is_literal_text(value: bytes) -> bool:
     head = value[:LOOKED_AT]
     if is_expression(head) or _TO_FILL_IN.match(head) or _CHECKED.match(head):
         return False
-    return not _REPEATED.match(head) and head.lower().rstrip(b",;.") not in _WORDS
+    if _MASK.search(head) or _WRITTEN_BY_CODE.match(head):
+        return False
+    return not _REPEATED.match(head) and head.lower().rstrip(b",;.):") not in _WORDS
 
 
 def is_word_value(value: bytes) -> bool:
