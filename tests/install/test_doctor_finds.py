@@ -620,3 +620,20 @@ def test_hooks_that_are_never_called_are_noticed(machine: Machine) -> None:
     machine.run("worker", "run")
     assert not list(spool.glob("*.json"))
     assert named(machine, "claude calls") == []
+
+
+@pytest.mark.rows("WIR-19")
+def test_tools_of_an_older_profile_are_named_and_init_moves_them_over(machine: Machine) -> None:
+    machine.have("claude")
+    machine.run("init", "--yes")
+    server = machine.launcher.with_name("session-memory-server")
+    good = server.read_text()
+    assert "mcp --profile agent --idle-timeout 0" in good
+    server.write_text(good.replace("--profile agent ", ""))
+    settings = (machine.home / ".claude.json").read_bytes()
+    (check,) = named(machine, "hook files")
+    assert (check["result"], check["fixable"]) == ("warn", True)
+    assert "the profile standard, not agent" in check["detail"]
+    machine.run("init", "--yes")
+    assert server.read_text() == good
+    assert (machine.home / ".claude.json").read_bytes() == settings

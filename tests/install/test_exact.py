@@ -89,6 +89,7 @@ def test_every_form_we_write_or_wrote_is_known(windows: bool) -> None:
         assert is_server(ours.server())
         assert is_server(ours.direct_server())
         assert is_server(ours.program("mcp"))
+        assert is_server(ours.program("mcp", "--idle-timeout", "0"))
         assert not is_server([*ours.server(), "more"])
         assert not is_server(ours.program("mcp", "--profile", "full"))
         assert not is_server(ours.program("sweep"))

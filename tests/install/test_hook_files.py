@@ -176,7 +176,7 @@ def test_places_that_variables_name_are_the_same_for_an_agent_without_them(
     server = machine.json(".claude.json")["mcpServers"]["session-memory"]
     assert server["env"]["XDG_DATA_HOME"] == str(machine.home / "my data")
     started = shlex.split(Path(server["args"][-1]).read_text().splitlines()[-1])
-    assert started[-5:-2] == ["--config", str(config), "mcp"]
+    assert started[5:8] == ["--config", str(config), "mcp"]
 
 
 def test_an_upgrade_changes_our_files_and_no_file_of_an_agent(

@@ -59,9 +59,10 @@ class Daemon(NamedTuple):
 
 
 @pytest.fixture
-def daemon(known: Known, tmp_path: Path) -> Iterator[Daemon]:
+def daemon(known: Known, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Daemon]:
+    more: tuple[str, ...] = getattr(request, "param", ())
     (tmp_path / "token").write_text(TOKEN + "\n")
-    options = ["--http", "--port", "0", "--token-file", str(tmp_path / "token")]
+    options = [*more, "--http", "--port", "0", "--token-file", str(tmp_path / "token")]
     process = subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert process.stderr.readline().endswith(f"callers need the token in {tmp_path / 'token'}\n")
@@ -187,3 +188,12 @@ def test_the_checks_look_at_host_origin_and_token_in_this_order() -> None:
     assert refusal({**good, b"host": b"localhost:6"}, listen) == (421, "wrong host")
     assert refusal({b"host": b"[::1]:5"}, listen) == (401, "token needed")
     assert refusal({**good, b"authorization": b"Bearer \xff"}, listen) == (401, "token needed")
+
+
+@pytest.mark.rows("AGT-01")
+@pytest.mark.parametrize("daemon", [("--profile", "agent", "--read-only")], indirect=True)
+def test_the_profile_and_the_read_only_flag_hold_over_http_too(daemon: Daemon) -> None:
+    status, answer = daemon.post(request(1, "tools/list"))
+    listed = json.dumps(answer["result"]["tools"])
+    assert status == 200 and "mem_fix" in listed
+    assert "mem_note" not in listed and "outputSchema" not in listed

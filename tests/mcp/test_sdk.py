@@ -14,7 +14,7 @@ from mcp_types import Implementation, TextContent
 from tests.mcp.conftest import Known
 from tests.mcp.test_render import every_call
 
-from session_memory.mcp.server import INSTRUCTIONS
+from session_memory.mcp.server import instructions
 from session_memory.mcp.tools import tools_of
 
 Json = dict[str, Any]
@@ -48,7 +48,7 @@ def test_the_official_client_is_served(
     calls = every_call(known)
     learned = anyio.run(converse, mode, calls)
     assert learned["version"] == version
-    assert learned["instructions"] == INSTRUCTIONS
+    assert learned["instructions"] == instructions(offered)
     assert learned["capabilities"].tools is not None
     assert learned["capabilities"].resources is None
     assert [tool.name for tool in learned["tools"]] == [tool.name for tool in offered]

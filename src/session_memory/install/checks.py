@@ -68,6 +68,9 @@ def check_hook_files(launchers: Launchers, ledger: Ledger | None) -> Check:
     if not bad:
         return Check("hook files", "pass", f"{launchers.hook_launcher} is of this version")
     detail = ", ".join(f"{name} {state}" for name, state in bad.items())
+    profile = hook_files.served_profile(launchers)
+    if profile not in (None, commands.PROFILE):
+        detail += f"; agents are given the tools of the profile {profile}, not {commands.PROFILE}"
     if ledger is not None and not ledger.entries:
         return Check("hook files", "warn", "no agent is wired", INIT)
     # Agents are detail to run them: a missing one means that nothing is noted any more.

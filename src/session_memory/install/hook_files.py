@@ -23,6 +23,8 @@ UNAVAILABLE = 69
 """EX_UNAVAILABLE of sysexits.h: the command in the settings goes on without us."""
 SETTINGS = "hook.json"
 """In the state directory."""
+FIRST_PROFILE = "standard"
+"""What launchers of early versions serve: they name none."""
 POSIX_HEAD = "#!/bin/sh\n# Written by `session-memory init`.\n"
 
 
@@ -80,6 +82,15 @@ def server_text(launchers: Launchers) -> str:
         f"{POSIX_HEAD}[ -x {shlex.quote(launchers.python)} ] || exit {UNAVAILABLE}\n"
         f"exec {shlex.join(launchers.direct_server())}\n"
     )
+
+
+def served_profile(launchers: Launchers) -> str | None:
+    """The profile that the launcher on disk serves; None where there is no launcher of ours."""
+    text = (_read(launchers.server_launcher) or b"").decode("utf-8", "surrogateescape")
+    if not text.startswith(POSIX_HEAD):
+        return None
+    match = re.search(r" mcp (?:.* )?--profile (\w+)", text)
+    return match[1] if match else FIRST_PROFILE
 
 
 def settings(launchers: Launchers, known: bytes | None) -> bytes:

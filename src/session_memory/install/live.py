@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.wiring.commands import SERVER_OPTIONS
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.install.checks import Check
 from session_memory.store import open_store
@@ -83,7 +84,8 @@ def _send_event(launchers: Launchers, folder: Path, now: int) -> None:
 def handshake(launchers: Launchers) -> Check:
     """How long the server takes until an agent knows its tools."""
     with tempfile.TemporaryDirectory(prefix="session-memory-doctor-") as folder:
-        command = [launchers.python, launchers.isolation, "-m", "session_memory", "mcp"]
+        program = [launchers.python, launchers.isolation, "-m", "session_memory"]
+        command = [*program, "mcp", *SERVER_OPTIONS]
         started = time.monotonic()
         try:
             tools = _talk(command, Path(folder))

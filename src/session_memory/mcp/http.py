@@ -22,8 +22,8 @@ from session_memory import __version__
 from session_memory.errors import ConfigError, Refused, extra_hint
 from session_memory.mcp.jsonrpc import MAX_LINE, Request
 from session_memory.mcp.runtime import Runtime
-from session_memory.mcp.server import INSTRUCTIONS, Server, ServerEnvironment
-from session_memory.mcp.tools import listing, tools_of
+from session_memory.mcp.server import Server, ServerEnvironment, instructions
+from session_memory.mcp.tools import listings, tools_of
 from session_memory.paths import open_private, private_dir
 
 _MIN_TOKEN_CHARS = 16
@@ -123,12 +123,13 @@ def application(runtime: Runtime, log: Callable[[str], None]) -> App:
     from mcp.server.transport_security import TransportSecuritySettings
 
     one_at_a_time = anyio.Lock()
+    options = runtime.options
+    offered = tools_of(options.profile, read_only=options.read_only)
 
     async def on_list(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        tools = [listing(tool) for tool in tools_of(runtime.options.profile)]
-        return types.ListToolsResult.model_validate({"tools": tools})
+        return types.ListToolsResult.model_validate({"tools": listings(options.profile, offered)})
 
     async def on_call(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -142,7 +143,7 @@ def application(runtime: Runtime, log: Callable[[str], None]) -> App:
     protocol = Protocol[Any](
         "session-memory",
         version=__version__,
-        instructions=INSTRUCTIONS,
+        instructions=instructions(offered),
         on_list_tools=on_list,
         on_call_tool=on_call,
     )

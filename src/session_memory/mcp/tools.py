@@ -437,6 +437,11 @@ def brief_listing(tool: Tool) -> Json:
     }
 
 
+def listings(profile: Profile, tools: Sequence[Tool]) -> list[Json]:
+    """What tools/list answers with in a profile."""
+    return [(brief_listing if profile == "agent" else listing)(tool) for tool in tools]
+
+
 def listing(tool: Tool) -> Json:
     """A tool as tools/list describes it."""
     changes = tool.mutates or tool.records

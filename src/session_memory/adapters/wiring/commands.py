@@ -22,6 +22,11 @@ HOOK = "session-memory-hook"
 SERVER_LAUNCHER = "session-memory-server"
 """File name of what agents run as their MCP server."""
 
+PROFILE = "agent"
+"""The tools that agents are given: few, and what they write waits for the user."""
+SERVER_OPTIONS = ("--profile", PROFILE, "--idle-timeout", "0")
+_EARLIER_OPTIONS = ((), ("--idle-timeout", "0"))
+
 SHELL = ("/bin/sh", "-c")
 HOOK_SCRIPT = '{ [ -x "$0" ] && "$0" "$@" || { cat <&3 >/dev/null & }; } 3<&0 2>/dev/null; exit 0'
 """Runs the launcher. Where that is gone or was killed, `cat` takes the payload off the agent, which
@@ -139,7 +144,8 @@ def is_direct_server(words: list[str]) -> bool:
     rest = words[4:]
     if rest[:1] == ["--config"]:
         rest = rest[2:]
-    return words[1] in ("-I", "-P") and rest in (["mcp"], ["mcp", "--idle-timeout", "0"])
+    known = [["mcp", *options] for options in (SERVER_OPTIONS, *_EARLIER_OPTIONS)]
+    return words[1] in ("-I", "-P") and rest in known
 
 
 def _is_launcher(path: str, name: str) -> bool:

@@ -85,7 +85,7 @@ class Launchers(msgspec.Struct, frozen=True):
 
     def direct_server(self) -> list[str]:
         """The server itself; it never ends of its own, as no client starts an ended one again."""
-        return self.program("mcp", "--idle-timeout", "0")
+        return self.program("mcp", *commands.SERVER_OPTIONS)
 
 
 def find_launchers(environ: Mapping[str, str], paths: Paths, config: str | None) -> Launchers:
