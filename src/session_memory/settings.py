@@ -137,6 +137,7 @@ class Memory(msgspec.Struct, frozen=True):
     """Per-project memory made from sessions."""
 
     enabled: bool = True
+    recovery: bool = True
     max_sessions_per_start: int = 8
     max_traces: int = 10
 
@@ -241,6 +242,7 @@ KINDS: dict[str, Kind] = {
     "model.run_max_usd": "money",
     "model.day_max_usd": "money",
     "memory.enabled": "flag",
+    "memory.recovery": "flag",
     "memory.max_sessions_per_start": "count",
     "memory.max_traces": "count",
     "journal.enabled": "flag",

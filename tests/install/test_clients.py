@@ -145,7 +145,7 @@ def test_codex_trust_is_written_on_request_for_the_hooks_as_they_stand(machine: 
     assert set(state) == {
         f"{path}:{label}:{group}:0"
         for label, group in (
-            *(("session_start", 0), ("session_end", 0), ("stop", 1)),
+            *(("session_start", 0), ("user_prompt_submit", 0), ("session_end", 0), ("stop", 1)),
             *(("subagent_stop", 0), ("pre_compact", 0)),
         )
     }

@@ -30,9 +30,7 @@ EDITS: dict[str, Callable[[str], str]] = {
     "a new member": lambda text: insert(text, (), "later", {"a": [1, 2]}),
     "a changed value": lambda text: replace(text, ("model",), "haiku"),
     "another hook in their list": lambda text: insert(text, ("hooks", "Stop"), None, HOOK),
-    "a list of hooks of their own": lambda text: insert(
-        text, ("hooks",), "UserPromptSubmit", [HOOK]
-    ),
+    "a list of hooks of their own": lambda text: insert(text, ("hooks",), "Notification", [HOOK]),
     "a comment on top": lambda text: "// mine\n" + text,
     "other line ends": lambda text: text.replace("\n", "\r\n"),
     "another indent": lambda text: text.replace("  ", "    "),

@@ -56,7 +56,7 @@ KINDS: dict[str, Kind] = {
     "subagent_stop": "subagent_end",
     "pre_compact": "compaction",
     "pre_compress": "compaction",
-    "session_compacted": "turn_end",
+    "session_compacted": "compaction",
     "user_prompt_submit": "prompt",
     "user_prompt_submitted": "prompt",
     "before_agent": "prompt",

@@ -32,6 +32,7 @@ from session_memory.store.given_files import forget_given
 from session_memory.store.saved_searches import drop_searches, is_in_searches
 from session_memory.store.told_lines import LineChoice, drop_choices, read_choices
 from session_memory.worker.injection_pages import drop_pages, page_texts
+from session_memory.worker.recovery_files import drop_recovery, recovery_texts
 
 
 class Feature(msgspec.Struct, frozen=True):
@@ -100,6 +101,14 @@ def _drop_pages(context: ForgetContext, _what: object) -> None:
 
 def _is_in_pages(context: ForgetContext, rewrite: Rewrite) -> bool:
     return any(rewrite(text) != text for text in page_texts(context.paths.state))
+
+
+def _drop_recovery(context: ForgetContext, _what: object) -> None:
+    drop_recovery(context.paths.state)
+
+
+def _is_in_recovery(context: ForgetContext, rewrite: Rewrite) -> bool:
+    return any(rewrite(text) != text for text in recovery_texts(context.paths.state))
 
 
 def _forget_searches(context: ForgetContext, gone: ForgottenSessions) -> None:
@@ -172,6 +181,7 @@ FEATURES: dict[str, Feature] = {
         ("state/spool", "state/told", "state/served.json", "state/logs"), _forget_hook_files
     ),
     "injection": Feature(("state/inject",), _drop_pages, _drop_pages, _is_in_pages),
+    "recovery": Feature(("state/recovery",), _drop_recovery, _drop_recovery, _is_in_recovery),
     "told lines": Feature(("data/told.json",), _forget_told, _rewrite_told, _is_told),
     "saved searches": Feature(
         ("data/saved-searches.json",), _forget_searches, _rewrite_searches, _is_in_searches

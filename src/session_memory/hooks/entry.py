@@ -62,12 +62,14 @@ NO_MEMORY = ("cursor",)
 FLAT_ANSWER = ("copilot",)
 # Agents whose hook may be called for other events too, and the events that count.
 ONLY_EVENTS = {
-    "opencode": "session_created session_idle session_compacted session_deleted session_end",
+    "opencode": "session_created session_idle pre_compact session_compacted session_deleted session_end",  # noqa: E501
 }
 # --- end of agents
 # Event at which most agents pass on to their model what a hook prints, and that event's name in the
 # answer; the second is for agents that drop it there. For OpenCode and pi our plug-in reads it.
 AT_START, AT_TOOL = ("session_start", "SessionStart"), ("post_tool_use", "PostToolUse")
+# A turn begins: what a session is told after a compaction may be ready only then.
+AT_PROMPT = {"user_prompt_submit": "UserPromptSubmit", "before_agent": "BeforeAgent"}
 # Beginnings of events at which an agent comes to rest; what is between them can wait for them.
 WAKING = ("session_", "stop", "agent_", "subagent_stop", "after_agent", "pre_compact")
 # They run hooks that were written for another agent, and know themselves by what they send.
@@ -557,6 +559,22 @@ def first_page(home: str, names: list[str]) -> dict[str, object] | None:
     return None
 
 
+def take_recovery(home: str, record: "Mapping[str, object]") -> "list[object]":
+    """What the worker prepared for this session at its compaction; given once."""
+    if "agent" in record or record["flavor"] in NO_MEMORY:
+        return []
+    name = sha256(str(record.get("session")).encode()).hex()
+    path = os.path.join(home, "recovery", name)
+    page, whole = read_object(read_small(path + ".json") or b"")
+    if not whole or page.get("v") != VERSION:
+        return []
+    try:
+        os.replace(path + ".json", path + ".given")
+    except OSError:  # another hook of this session has taken it
+        return []
+    return [page.get("section")]
+
+
 def is_first_time(home: str, session: str) -> bool:
     """Whether this session was not given memory yet; from now on it counts as given."""
     mark = given_mark(home, session)
@@ -590,11 +608,11 @@ def is_time_for_memory(
     return event == AT_TOOL[0] and not folded(payload).get("subagenttype")
 
 
-def answer(client: str, text: str) -> dict[str, object]:
+def answer(client: str, text: str, event: str) -> dict[str, object]:
     """What the client reads as context for its model."""
     if client in FLAT_ANSWER:
         return {"additionalContext": text}
-    name = (AT_TOOL if client in MEMORY_WITH_TOOL else AT_START)[1]
+    name = AT_PROMPT.get(event) or (AT_TOOL if client in MEMORY_WITH_TOOL else AT_START)[1]
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
 
 
@@ -615,15 +633,22 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     settings, _ = read_object(read_small(os.path.join(home, "hook.json")) or b"")
     text, wanted = "", settings.get("inject", bool(settings)) is True
     is_time = is_time_for_memory(home, record, payload)
-    if is_time and wanted and environ.get("SESSION_MEMORY_INJECT") != "0":
-        page, session = find_page(home, record), str(record.get("session"))
+    event = str(record["event"])
+    if (is_time or event in AT_PROMPT) and wanted and environ.get("SESSION_MEMORY_INJECT") != "0":
+        recovery = take_recovery(home, record)
+        page, session = find_page(home, record) if is_time else None, str(record.get("session"))
         at_start = record["flavor"] not in MEMORY_WITH_TOOL
-        if page is not None and (at_start or is_first_time(home, session)):
-            text, given, held = compose(page, session)
+        if page is not None and not at_start and not is_first_time(home, session):
+            page = None
+        if page is not None or recovery:
+            rest = page.get("sections") if page else None
+            sections = [*recovery, *(rest if _is_list(rest) else [])]
+            text, given, held = compose({**(page or {}), "sections": sections}, session)
             record.update(given=given, held=held)
     spool(home, record)
     if text:
-        os.write(1, (_dump(answer(str(record["flavor"]), text)) + "\n").encode("ascii"))
+        said = answer(str(record["flavor"]), text, event)
+        os.write(1, (_dump(said) + "\n").encode("ascii"))
     worker = settings.get("worker")
     words = [str(word) for word in worker] if _is_list(worker) else []
     if words and str(record["event"]).startswith(WAKING) and not worker_runs(home):

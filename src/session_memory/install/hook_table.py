@@ -52,10 +52,15 @@ def table(agents: Collection[Agent]) -> str:
         f"FLAT_ANSWER = {_row(flat)}",
         "# Agents whose hook may be called for other events too, and the events that count.",
         "ONLY_EVENTS = {",
-        *(f"    {json.dumps(name)}: {json.dumps(words)}," for name, words in events.items()),
+        *(_only(name, words) for name, words in events.items()),
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _only(name: str, words: str) -> str:
+    line = f"    {json.dumps(name)}: {json.dumps(words)},"
+    return line if len(line) <= LINE_LENGTH else f"{line}  # noqa: E501"
 
 
 def _wrapped(name: str, words: Sequence[str]) -> list[str]:

@@ -181,7 +181,7 @@ def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) ->
     lines = [
         _cure_line(cure, source, events)
         for cure in task.cures
-        if _can_be_named(cure) and written.is_new(f"{typed_command(cure.failed)} {cure.error}")
+        if can_be_named(cure) and written.is_new(f"{typed_command(cure.failed)} {cure.error}")
     ]
     last_runs = {_name_of(ran.run.command): ran for ran in task.ran if ran.run.is_check}
     for name, ran in last_runs.items():
@@ -201,7 +201,7 @@ def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) ->
     return tuple(lines[:MAX_LINES])
 
 
-def _can_be_named(cure: Cure) -> bool:
+def can_be_named(cure: Cure) -> bool:
     """Not a call of an editor, which every agent repeats by itself, nor a whole script."""
     is_command = bool(steps(cure.failed)) and not is_editor_call(cure.failed)
     short = len(typed_command(cure.failed)) <= _COMMAND_CHARS and "\n" not in cure.failed.strip()
@@ -209,19 +209,23 @@ def _can_be_named(cure: Cure) -> bool:
 
 
 def _cure_line(cure: Cure, source: TraceSource, events: dict[int, int]) -> Line:
+    step = cure.step_seqs[-1] if cure.step_seqs else cure.proof_seq
+    text = cure_text(cure, source.roots)
+    return Line(text, (events.get(cure.error_seq, 0), events.get(step, 0)))
+
+
+def cure_text(cure: Cure, roots: Sequence[str]) -> str:
+    """What failed, what it said, and what worked."""
     error = gist(_RULER.sub(" ", cure.sample), 160).rstrip(".")
     said = "" if is_order(error) else f": {error}"
     text = f"{code(typed_command(cure.failed))} failed{said}"
     if cure.kind == "edit":
         paths = [step.partition(" ")[2].partition(" ")[0] for step in cure.steps[-2:]]
-        files = " and ".join(code(short_path(path, source.roots)) for path in paths if path)
-        text += f"; it worked after a change to {files}" if files else "; an edit cured it"
-    else:
-        directory = directory_of(cure.steps[-1], source.roots)
-        where = f" in {code(directory)}" if directory else ""
-        text += f"; it worked with {code(typed_command(cure.steps[-1]))}{where}"
-    step = cure.step_seqs[-1] if cure.step_seqs else cure.proof_seq
-    return Line(text, (events.get(cure.error_seq, 0), events.get(step, 0)))
+        files = " and ".join(code(short_path(path, roots)) for path in paths if path)
+        return text + (f"; it worked after a change to {files}" if files else "; an edit cured it")
+    directory = directory_of(cure.steps[-1], roots)
+    where = f" in {code(directory)}" if directory else ""
+    return f"{text}; it worked with {code(typed_command(cure.steps[-1]))}{where}"
 
 
 def _name_of(command: str) -> str:

@@ -283,6 +283,12 @@ FILES: dict[str, LocalFile] = {
         "a hook must not open a store",
         "removed whole; the worker writes them again",
     ),
+    "state/recovery": LocalFile(
+        "what sessions are told after a compaction, named by a hash of the session",
+        "worker",
+        "a hook must not open a store",
+        "removed whole",
+    ),
     "state/logs": LocalFile(
         "worker.log and memory.log",
         "worker",

@@ -14,6 +14,7 @@ import msgspec
 from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.loop.injection import Section
+from session_memory.core.loop.trials import under_trial
 from session_memory.core.pauses import is_paused
 from session_memory.core.schema import Project
 from session_memory.core.spool import SpoolRecord
@@ -28,9 +29,12 @@ from session_memory.model.port import Model
 from session_memory.paths import Paths
 from session_memory.settings import Config
 from session_memory.store.port import BackgroundStore, CaptureStore, SessionQuery, Store
+from session_memory.store.trial_files import read_trials
 from session_memory.worker.briefings import Briefings
 from session_memory.worker.injection_pages import REMOTE, SHARED, write_pages
 from session_memory.worker.lessons import pattern_sections
+from session_memory.worker.recovery_files import SECTION as RECOVERY
+from session_memory.worker.recovery_files import prepare as prepare_recovery
 
 Handler = Callable[[Store, Job, str], None]
 Failed = Callable[[str, Exception], None]
@@ -67,6 +71,14 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
 
         queued = memory.enqueue(store, records, self.config, now_ms, paused)
         return queued + journal.enqueue(store, records, self.config.journal, now_ms)
+
+    def recover(self, store: Store, records: Sequence[SpoolRecord], now_ms: int) -> int:
+        """Prepare what sessions that compact are told; returns for how many."""
+        if not (self.config.memory.enabled and self.config.memory.recovery):
+            return 0
+        on_trial = RECOVERY in under_trial(read_trials(self.paths.data))
+        trial = RECOVERY if on_trial else None
+        return prepare_recovery(store, self.paths.state, records, now_ms, trial)
 
     def refresh(self, store: Store, now_ms: int, failed: Failed = lambda _key, _error: None) -> int:
         """Write the page of every directory a session can start in; returns how many.

@@ -165,6 +165,7 @@ class Worker:
             self._sweep(ready, report)
         store = self._context.open_store()
         try:
+            self._recover(store, records)
             self._note(store, [*records, *plan.notes], report)
         finally:
             store.close()
@@ -177,6 +178,18 @@ class Worker:
         done = [*ids, *(note.id for note in plan.notes)]
         report.records += len(done)
         self._spool.remove(done)
+
+    def _recover(self, store: Store, records: list[SpoolRecord]) -> None:
+        """First of all: the agent may be through with its compaction any moment."""
+        if self._features is None:
+            return
+        now = self._context.clock()
+        try:
+            self._features.recover(store, records, now)
+        except Exception as error:
+            if store.is_unusable_after(error):
+                raise
+            self._log.write(now, "recovery_failed", reason=reason_of(error))
 
     def _note(self, store: Store, records: list[SpoolRecord], report: WorkerReport) -> None:
         """Store what records say; one that cannot be stored is set aside, the others are stored."""

@@ -22,7 +22,14 @@ from session_memory.adapters.wiring.parts import SERVER, JsonHooks
 from session_memory.adapters.wiring.policies import Block, ReadSettings, Settings, switches
 
 # Without a time-out of their own all SessionEnd hooks share 1.5 s.
-EVENTS = {"SessionStart": 10, "SessionEnd": 10, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
+EVENTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "SessionEnd": 10,
+    "Stop": 10,
+    "SubagentStop": 10,
+    "PreCompact": 10,
+}
 
 root = usual_root(AGENT)
 

@@ -34,7 +34,14 @@ from session_memory.adapters.wiring.parts import (
 from session_memory.adapters.wiring.policies import Block, ReadSettings, switches
 
 # Codex gives a SessionEnd hook 3 s at most and complains of more.
-EVENTS = {"SessionStart": 10, "SessionEnd": 3, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
+EVENTS = {
+    "SessionStart": 10,
+    "UserPromptSubmit": 10,
+    "SessionEnd": 3,
+    "Stop": 10,
+    "SubagentStop": 10,
+    "PreCompact": 10,
+}
 WITHOUT_MATCHER = ("UserPromptSubmit", "Stop")
 HOW_TO_TRUST = (
     "Codex silently skips hooks that you did not approve: start `codex`, type /hooks and approve"

@@ -25,7 +25,12 @@ from session_memory.adapters.wiring.policies import (
 )
 
 # In milliseconds. PreCompress is left out: 0.61.0 fires it before every request to the model.
-EVENTS = {"SessionStart": 10_000, "SessionEnd": 10_000, "AfterAgent": 10_000}
+EVENTS = {
+    "SessionStart": 10_000,
+    "SessionEnd": 10_000,
+    "BeforeAgent": 10_000,
+    "AfterAgent": 10_000,
+}
 
 
 def root(context: InstallContext) -> str:

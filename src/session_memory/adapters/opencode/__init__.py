@@ -16,6 +16,7 @@ AGENT = Agent(
         events=(
             "session_created",
             "session_idle",
+            "pre_compact",
             "session_compacted",
             "session_deleted",
             "session_end",

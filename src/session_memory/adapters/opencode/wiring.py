@@ -26,7 +26,9 @@ const HOOK = {hook}
 const EVENTS = new Set({events})
 
 const PATIENCE_MS = 5000
+const TRIES = 20
 const told = new Map() // session to a promise of what its model is told
+const compacted = new Map() // session to how often we may still ask for what it lost
 
 const call = (event, payload) =>
   new Promise((resolve) => {{
@@ -69,11 +71,26 @@ export const SessionMemory = async ({{ directory }}) => ({{
     // A sub-agent is told by the agent that calls it.
     if (event.type === "session.created")
       told.set(sessionID, seen.info?.parentID ? "" : answer.then(context))
+    if (event.type === "session.compacted" && told.get(sessionID) !== "")
+      compacted.set(sessionID, TRIES)
+  }},
+  "experimental.session.compacting": async ({{ sessionID }}) => {{
+    if (sessionID) call("pre.compact", {{ sessionID, directory }})
   }},
   "experimental.chat.system.transform": async ({{ sessionID }}, {{ system }}) => {{
     if (!sessionID) return
     if (!told.has(sessionID)) // begun in an earlier run
       told.set(sessionID, call("session.created", {{ sessionID, directory }}).then(context))
+    const tries = compacted.get(sessionID) ?? 0
+    if (tries > 0) {{
+      compacted.set(sessionID, tries - 1)
+      // What was lost is prepared meanwhile; the hook gives it once, and we repeat it.
+      const more = context(await call("session.created", {{ sessionID, directory }}))
+      if (more.includes("<<<recovery ")) {{
+        told.set(sessionID, Promise.resolve(more))
+        compacted.delete(sessionID)
+      }}
+    }}
     const text = await told.get(sessionID)
     if (text) system.push(text)
   }},
