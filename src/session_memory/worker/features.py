@@ -34,6 +34,7 @@ from session_memory.worker.briefings import Briefings
 from session_memory.worker.injection_pages import REMOTE, SHARED, write_pages
 from session_memory.worker.lessons import pattern_sections
 from session_memory.worker.recovery_files import SECTION as RECOVERY
+from session_memory.worker.recovery_files import Place
 from session_memory.worker.recovery_files import prepare as prepare_recovery
 
 Handler = Callable[[Store, Job, str], None]
@@ -78,7 +79,7 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
             return 0
         on_trial = RECOVERY in under_trial(read_trials(self.paths.data))
         trial = RECOVERY if on_trial else None
-        return prepare_recovery(store, self.paths.state, records, now_ms, trial)
+        return prepare_recovery(store, records, Place(self.paths.state, now_ms, trial))
 
     def refresh(self, store: Store, now_ms: int, failed: Failed = lambda _key, _error: None) -> int:
         """Write the page of every directory a session can start in; returns how many.

@@ -53,13 +53,15 @@ def file_name(session: str) -> str:
     return hashlib.sha256(session.encode()).hexdigest()
 
 
-def prepare(
-    store: SessionReader,
-    state: Path,
-    records: Sequence[SpoolRecord],
-    now_ms: int,
-    trial: str | None = None,
-) -> int:
+class Place(msgspec.Struct, frozen=True):
+    """Where files go, and what is said in them beside the lines."""
+
+    state: Path
+    now_ms: int
+    trial: str | None = None
+
+
+def prepare(store: SessionReader, records: Sequence[SpoolRecord], place: Place) -> int:
     """Write a file for each session that compacts or has just compacted; returns how many."""
     heard: dict[tuple[str, str], list[SpoolRecord]] = {}
     for record in records:
@@ -69,18 +71,13 @@ def prepare(
     for (flavor, name), of_session in heard.items():
         session = store.own_session(name, flavor)
         if session is not None:
-            written += _prepare_one(store, state, session, of_session, now_ms, trial)
-    _drop_old(state, now_ms)
+            written += _prepare_one(store, session, of_session, place)
+    _drop_old(place)
     return written
 
 
 def _prepare_one(
-    store: SessionReader,
-    state: Path,
-    session: Session,
-    records: Iterable[SpoolRecord],
-    now_ms: int,
-    trial: str | None,
+    store: SessionReader, session: Session, records: Iterable[SpoolRecord], place: Place
 ) -> int:
     digest = store.digest(session.id)
     announced = max((record.at for record in records if record.kind == "compaction"), default=0)
@@ -90,9 +87,9 @@ def _prepare_one(
     times = [event.at or 0 for event in events if _is_compaction(event)]
     is_coming = announced > 0 and max(times, default=0) < announced - CLOCKS_MS
     covers = len(times) + is_coming
-    if not announced and max(times, default=0) < now_ms - RECENT_MS:
+    if not announced and max(times, default=0) < place.now_ms - RECENT_MS:
         return 0
-    folder = private_dir(state / FOLDER)
+    folder = private_dir(place.state / FOLDER)
     path = folder / (file_name(session.external_id) + WAITING)
     if covers <= max(map(_covered, (path, path.with_suffix(GIVEN)))):
         return 0
@@ -103,7 +100,7 @@ def _prepare_one(
     text = recovery_text(recovery_lines(facts), AFTER_COMPACTION)
     if not text:
         return 0
-    file = RecoveryFile(Section(SECTION, text, trial), covers, now_ms)
+    file = RecoveryFile(Section(SECTION, text, place.trial), covers, place.now_ms)
     replace_file(path, msgspec.json.encode(file))
     return 1
 
@@ -125,10 +122,10 @@ def _files(state: Path) -> Iterator[Path]:
             yield path
 
 
-def _drop_old(state: Path, now_ms: int) -> None:
-    for path in _files(state):
+def _drop_old(place: Place) -> None:
+    for path in _files(place.state):
         with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_mtime * 1000 < now_ms - KEPT_MS:
+            if path.stat().st_mtime * 1000 < place.now_ms - KEPT_MS:
                 path.unlink()
 
 
