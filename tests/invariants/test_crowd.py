@@ -13,6 +13,7 @@ import pytest
 from tests.invariants.sessions import claude
 from tests.invariants.sizes import SIZES, record
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.retention import Eviction
 from session_memory.errors import NotFound, StoreDamaged
 from session_memory.store.sqlite import SqliteStore
@@ -40,11 +41,14 @@ def test_a_crowd_of_processes_leaves_a_whole_store_and_no_reader_without_its_tex
     assert result["operations"] == SIZES.processes * SIZES.operations
 
 
-def half_read(space: Workspace, change: Callable[[SqliteStore, int], object]) -> list[str | None]:
+def half_read(
+    space: Workspace, change: Callable[[SqliteStore, int], object], log: ClaudeLog | None = None
+) -> list[str | None]:
     """Read the first event of a session, let somebody else change the store, and read on."""
-    log = claude(30, steps=6)
+    if log is None:
+        log = claude(30, steps=6)
+        space.read_in_blocks(1500)
     space.write(log)
-    space.read_in_blocks(1500)
     space.sweep()
     with space.store() as reader, space.store() as other:
         session = reader.find_session(log.session_id).id
@@ -57,6 +61,14 @@ def half_read(space: Workspace, change: Callable[[SqliteStore, int], object]) ->
 def test_who_reads_while_texts_are_moved_reads_on(space: Workspace) -> None:
     texts = half_read(space, lambda store, session: store.compact(session))
     assert texts == [event.text for event in space.events(claude(30).session_id)]
+
+
+def test_who_reads_a_segment_that_is_written_anew_under_its_id_reads_on(space: Workspace) -> None:
+    log = claude(30)
+    for number in range(3):
+        log.run(f"cat part-{number}", " ".join(map(str, range(number, 30_000))))
+    texts = half_read(space, lambda store, session: store.compact(session, at_least=1), log)
+    assert texts == [event.text for event in space.events(log.session_id)]
 
 
 def test_reading_while_texts_are_evicted_reports_eviction_and_not_damage(space: Workspace) -> None:

@@ -210,8 +210,6 @@ def _text_of(db: Database, reader: SegmentReader, row: Row) -> str:
     try:
         return body_text(reader, row[20], row[17:20])
     except StoreDamaged:
-        if value(db, "SELECT segment_id FROM event WHERE id = ?", (row[0],)) == row[17]:
-            raise
         return text(db, row[0], reader)
 
 
@@ -269,15 +267,28 @@ def body_text(reader: SegmentReader, name: str | None, body_ref: tuple[int, int,
 
 
 def text(db: Database, event_id: int, reader: SegmentReader) -> str:
-    """The text of an event as it is stored now: it may have moved since the caller read it."""
-    row = db.execute(
-        "SELECT g.name, e.segment_id, e.body_at, e.body_len FROM event e"
-        " LEFT JOIN segment g ON g.id = e.segment_id WHERE e.id = ?",
-        (event_id,),
-    ).fetchone()
-    if row is None:
-        raise NotFound("the text of this event was evicted")
-    return "" if row[1] is None else body_text(reader, row[0], row[1:])
+    """The text of an event as it is stored now: it may have moved since the caller read it.
+
+    A file that is not there is damage only if the event still names it when asked again. Its name
+    decides, not the segment's id: SQLite gives the id of a deleted row to the next one.
+    """
+    missing = None
+    while True:
+        row = db.execute(
+            "SELECT g.name, e.segment_id, e.body_at, e.body_len FROM event e"
+            " LEFT JOIN segment g ON g.id = e.segment_id WHERE e.id = ?",
+            (event_id,),
+        ).fetchone()
+        if row is None:
+            raise NotFound("the text of this event was evicted")
+        if row[1] is None:
+            return ""
+        try:
+            return body_text(reader, row[0], row[1:])
+        except StoreDamaged:
+            if row[0] == missing:
+                raise
+            missing = row[0]
 
 
 def digest_stamps(db: Database) -> dict[str, str]:
