@@ -1,11 +1,14 @@
-"""The running totals of one candidate."""
+"""The running totals of one candidate.
+
+Tallies of different sessions add up in any order to the same one: sums are whole numbers, quotes
+are the newest by a complete order. So parts of the evidence may be counted apart, on any machine.
+"""
 
 from __future__ import annotations
 
 from bisect import insort
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from operator import itemgetter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from session_memory.core.loop.patterns import (
     Candidate,
@@ -14,19 +17,19 @@ from session_memory.core.loop.patterns import (
     Signal,
     SignalType,
     kind_of,
-    pattern_id,
 )
 
+_K = TypeVar("_K", bound=Hashable)
+
 QUOTES = 3
+_UNITS = 1_000_000_000
+"""Dollars and minutes are summed in billionths: sums of fractions depend on their order."""
 
-FlavorAndRepo = tuple[str, str | None]
-
-_Quoted = tuple[tuple[int, str, str], int | None, int | None]
-"""((age, session, text), event, time), sorted by the first part; made into a Quote when shown."""
-_ORDER = itemgetter(0)
+_Quoted = tuple[int, str, str, int, int | None]
+"""(age, session, text, event or -1, time), sorted; made into a Quote when it is shown."""
 
 SingleSignal = tuple[Mined, Signal]
-"""The only signal of its pattern so far, with its session."""
+"""A signal with its session."""
 
 
 class Tally:
@@ -35,51 +38,59 @@ class Tally:
     __slots__ = (
         "about",
         "abouts",
-        "counts",
         "first",
+        "flavors",
+        "frequency",
         "last",
         "locus",
         "minutes",
         "pattern",
         "patterns",
         "quotes",
+        "repos",
         "rules",
+        "spread",
         "tried",
         "type",
         "usd",
     )
 
-    def __init__(self, signal: Signal) -> None:
-        self.pattern = signal.pattern
-        self.type: SignalType = signal.type
-        self.locus, self.about = signal.locus, signal.about
-        self.counts: dict[int, int] = {}  # by session
-        self.tried: set[int] | None = None
-        self.patterns: list[str] = []  # ids of the signals that are counted here
-        self.usd: float | None = None
-        self.minutes = 0.0
+    def __init__(self, pattern: str, signal_type: SignalType, locus: str, about: str) -> None:
+        self.pattern = pattern
+        self.type: SignalType = signal_type
+        self.locus, self.about = locus, about
+        self.frequency = 0
+        self.spread: dict[int, int] = {}  # occurrences in a session, to how many sessions had them
+        self.flavors: dict[str, int] = {}
+        self.repos: dict[str, int] = {}
+        self.tried = 0
+        self.patterns: set[str] = set()  # ids of the signals that are counted here
+        self.usd: int | None = None
+        self.minutes = 0
         self.first: int | None = None
         self.last: int | None = None
         self.quotes: dict[str, list[_Quoted]] = {}  # by flavour, newest first
         self.rules: dict[str, int] = {}  # what to write down, to how often it was worded so
         self.abouts: dict[str, int] = {}  # problems that a cure with a rule helped against
 
+    @property
+    def sessions(self) -> int:
+        """How many sessions show it."""
+        return sum(self.spread.values())
+
     def add(self, mined: Mined, signal: Signal) -> None:
-        """Add a signal of a session."""
-        owner, count, counts = mined.counts_as, signal.count, self.counts
-        counts[owner] = counts.get(owner, 0) + count
-        if signal.tried:
-            self.tried = self.tried or set()
-            self.tried.add(owner)
+        """Add what a signal says; `close` counts its session."""
+        count = signal.count
         if not count:
-            return
+            return  # a cure that did not work is no occurrence of its pattern
+        self.patterns.add(signal.pattern)
         if signal.rule:
             self.rules[signal.rule] = self.rules.get(signal.rule, 0) + count
             if signal.about:
                 self.abouts[signal.about] = self.abouts.get(signal.about, 0) + count
         if signal.usd is not None:
-            self.usd = (self.usd or 0.0) + signal.usd
-        self.minutes += signal.minutes
+            self.usd = (self.usd or 0) + round(signal.usd * _UNITS)
+        self.minutes += round(signal.minutes * _UNITS)
         at = signal.at if signal.at is not None else mined.at
         if at is not None:
             if self.first is None or at < self.first:
@@ -92,103 +103,114 @@ class Tally:
                 quotes = self.quotes[mined.flavor] = []
             age = -(at or 0)
             # Skip quotes older than every quote already kept: most sessions come newest first.
-            if len(quotes) < QUOTES or age <= quotes[-1][0][0]:
-                _keep(quotes, ((age, mined.external_id, signal.quote), signal.seq, at))
+            if len(quotes) < QUOTES or age <= quotes[-1][0]:
+                seq = -1 if signal.seq is None else signal.seq
+                _keep(quotes, (age, mined.external_id, signal.quote, seq, at))
 
-    def rename(self, locus: str) -> None:
-        """Take the locus of a near duplicate; for a cure, that of its problem."""
-        if locus == (self.about or self.locus):
+    def close(self, count: int, tried: bool, flavor: str, repo: str | None) -> None:
+        """Count a session, with its sub-agents: how often it showed this, and where it ran."""
+        self.tried += tried
+        if not count:
             return
-        if self.about:
-            self.about = locus
-        else:
-            self.locus = locus
-        self.pattern = pattern_id(self.type, self.locus, self.about)
-
-    def take_name(self, pattern: str, locus: str) -> None:
-        """Go by the name of one of the signals that are counted here."""
-        self.pattern, self.locus = pattern, locus
-        problems = _most_common(self.abouts)
-        self.about = problems[0] if problems else ""
+        self.frequency += count
+        self.spread[count] = self.spread.get(count, 0) + 1
+        self.flavors[flavor] = self.flavors.get(flavor, 0) + 1
+        if repo:
+            self.repos[repo] = self.repos.get(repo, 0) + 1
 
     def join(self, other: Tally) -> None:
-        """Add the totals of a near duplicate."""
-        for owner, count in other.counts.items():
-            self.counts[owner] = self.counts.get(owner, 0) + count
-        if other.tried:
-            self.tried = other.tried | (self.tried or set())
-        self.patterns += other.patterns
-        for mine, theirs in ((self.rules, other.rules), (self.abouts, other.abouts)):
-            for name, count in theirs.items():
-                mine[name] = mine.get(name, 0) + count
+        """Add the totals of other sessions."""
+        self.frequency += other.frequency
+        self.tried += other.tried
+        self.patterns |= other.patterns
+        _add(self.spread, other.spread)
+        for mine, theirs in (
+            (self.flavors, other.flavors),
+            (self.repos, other.repos),
+            (self.rules, other.rules),
+            (self.abouts, other.abouts),
+        ):
+            _add(mine, theirs)
         if other.usd is not None:
-            self.usd = (self.usd or 0.0) + other.usd
+            self.usd = (self.usd or 0) + other.usd
         self.minutes += other.minutes
-        if other.first is not None:
-            self.first = other.first if self.first is None else min(self.first, other.first)
-        if other.last is not None:
-            self.last = other.last if self.last is None else max(self.last, other.last)
+        self.first = min((at for at in (self.first, other.first) if at is not None), default=None)
+        self.last = max((at for at in (self.last, other.last) if at is not None), default=None)
         for flavor, quotes in other.quotes.items():
             for quoted in quotes:
                 _keep(self.quotes.setdefault(flavor, []), quoted)
 
-    def candidate(self, sessions: Mapping[int, FlavorAndRepo]) -> Candidate:
-        """The candidate these signals add up to."""
-        counts = self.counts
-        if 0 in counts.values():
-            counts = {owner: count for owner, count in counts.items() if count}
-        flavors: Counter[str] = Counter()
-        repos: Counter[str] = Counter()
-        for (flavor, repo), number in Counter(map(sessions.__getitem__, counts)).items():
-            flavors[flavor] += number
-            if repo:
-                repos[repo] += number
+    def candidate(self, errors: Mapping[str, str]) -> Candidate:
+        """The candidate these signals add up to; `errors` are the names of near duplicates."""
+        abouts: dict[str, int] = {}
+        for about, count in self.abouts.items():
+            _add(abouts, {errors.get(about, about): count})
+        problems = most_common(abouts)
         return Candidate(
             id=self.pattern,
             kind=kind_of(self.type),
             type=self.type,
             locus=self.locus,
-            about=self.about,
-            frequency=sum(counts.values()),
-            sessions=len(counts),
-            spread=dict(sorted(Counter(counts.values()).items())),
-            cross_flavor=len(flavors) > 1,
-            flavors=dict(sorted(flavors.items())),
-            repos=dict(sorted(repos.items(), key=lambda item: (-item[1], item[0]))),
-            usd=None if self.usd is None else round(self.usd, 4),
-            minutes=round(self.minutes, 2),
+            about=problems[0] if problems else self.about,
+            frequency=self.frequency,
+            sessions=self.sessions,
+            spread=dict(sorted(self.spread.items())),
+            cross_flavor=len(self.flavors) > 1,
+            flavors=dict(sorted(self.flavors.items())),
+            repos=dict(sorted(self.repos.items(), key=lambda item: (-item[1], item[0]))),
+            usd=None if self.usd is None else round(self.usd / _UNITS, 4),
+            minutes=round(self.minutes / _UNITS, 2),
             first_seen=self.first,
             last_seen=self.last,
-            tried=len(self.tried or ()),
+            tried=self.tried,
             value=0.0,
             quotes=tuple(_best(self.quotes))[:QUOTES],
-            merged=tuple(sorted(set(self.patterns) - {self.pattern})),
-            rule=next(iter(_most_common(self.rules)), ""),
-            problems=tuple(_most_common(self.abouts)),
+            merged=tuple(sorted(self.patterns - {self.pattern})),
+            rule=next(iter(most_common(self.rules)), ""),
+            problems=tuple(problems),
         )
 
 
-def start_tally(single: SingleSignal) -> Tally:
-    """A tally of one signal."""
-    mined, signal = single
-    tally = Tally(signal)
-    if signal.count:
-        tally.patterns.append(signal.pattern)
-    tally.add(mined, signal)
+Place = tuple[str, str | None]
+"""The flavour and the repository of a session."""
+
+
+def tally_of(signals: Iterable[SingleSignal], named: Signal, places: Mapping[int, Place]) -> Tally:
+    """A tally of these signals, under the name of one of them."""
+    tally = Tally(named.pattern, named.type, named.locus, "")
+    counts: dict[int, int] = {}
+    tried: set[int] = set()
+    for mined, signal in signals:
+        tally.add(mined, signal)
+        counts[mined.counts_as] = counts.get(mined.counts_as, 0) + signal.count
+        if signal.tried:
+            tried.add(mined.counts_as)
+    for owner, count in counts.items():
+        tally.close(count, owner in tried, *places[owner])
     return tally
 
 
-def _most_common(counts: Mapping[str, int]) -> list[str]:
+def most_common(counts: Mapping[str, int]) -> list[str]:
+    """Names, the most frequent first."""
     return sorted(counts, key=lambda name: (-counts[name], len(name), name))
+
+
+def _add(mine: dict[_K, int], theirs: Mapping[_K, int]) -> None:
+    for name, count in theirs.items():
+        mine[name] = mine.get(name, 0) + count
 
 
 def _keep(quotes: list[_Quoted], quoted: _Quoted) -> None:
     """Add a quote if it is among the newest."""
     if len(quotes) < QUOTES:
-        insort(quotes, quoted, key=_ORDER)
-    elif quoted[0] < quotes[-1][0]:
+        insort(quotes, quoted, key=_order)
+    elif _order(quoted) < _order(quotes[-1]):
         quotes.pop()
-        insort(quotes, quoted, key=_ORDER)
+        insort(quotes, quoted, key=_order)
+
+
+def _order(quoted: _Quoted) -> tuple[int, str, str, int]:
+    return quoted[:4]
 
 
 def _best(quotes: Mapping[str, list[_Quoted]]) -> Iterator[Quote]:
@@ -197,7 +219,7 @@ def _best(quotes: Mapping[str, list[_Quoted]]) -> Iterator[Quote]:
     for rank in range(QUOTES):
         for flavor in sorted(quotes):
             if rank < len(quotes[flavor]):
-                (_, session, text), seq, at = quotes[flavor][rank]
+                _, session, text, seq, at = quotes[flavor][rank]
                 if text not in shown:
                     shown.add(text)
-                    yield Quote(session, flavor, seq, text, at)
+                    yield Quote(session, flavor, None if seq < 0 else seq, text, at)

@@ -23,7 +23,7 @@ SHARED_WORDS = 0.6
 """Share of common words (of all words of both) from which on two corrections are the same."""
 _CROWD = 50  # words shared by more groups than this are skipped: they are slow and distinguish none
 _LEADING = 2  # tokens that must be equal: messages begin with what they are about
-_ANY = "<*>"
+ANY = "<*>"
 _SEPARATE = re.compile(r"([=,;])")  # not brackets: "()" and "(host)" are one token each
 # Variable parts that the masks for prose leave alone: addresses, hosts, ids with digits.
 _HOST = re.compile(r"^(?:[\w-]+\.)+[a-z]{2,}$", re.I)
@@ -47,12 +47,12 @@ def tokens(text: str, *, masked: bool = False) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def _constant(word: str) -> str:
-    return _ANY if _VARIABLE.search(word) or _HOST.match(word) else word
+    return ANY if _VARIABLE.search(word) or _HOST.match(word) else word
 
 
 def is_telling(words: tuple[str, ...]) -> bool:
     """Whether any constant word has letters, and so can say what happened."""
-    return any(word != _ANY and _LETTERS.search(word) for word in words)
+    return any(word != ANY and _LETTERS.search(word) for word in words)
 
 
 def similarity(one: list[str] | tuple[str, ...], other: list[str] | tuple[str, ...]) -> float:
@@ -70,6 +70,17 @@ def shape(text: str, *, masked: bool = False) -> tuple[str, ...]:
     return words if is_telling(words) else (text,)
 
 
+def branch_of(words: tuple[str, ...]) -> tuple[object, ...]:
+    """What texts of one group have in common for certain."""
+    options = tuple(word for word in words if word.startswith("-"))  # another one, another error
+    return len(words), *words[:_LEADING], options
+
+
+def is_similar_count(equal: int, words: int) -> bool:
+    """Whether so many equal words of so many are enough for one group."""
+    return not words or equal / words >= SIMILAR
+
+
 def group(texts: Iterable[str], *, masked: bool = False) -> list[Group]:
     """Distinct texts grouped, groups and members in sorted order."""
     by_shape: dict[tuple[str, ...], list[str]] = {}
@@ -82,40 +93,50 @@ def group_shapes(by_shape: Mapping[tuple[str, ...], list[str]]) -> list[Group]:
     """Texts by shape, with similar shapes in one group."""
     tree: dict[tuple[object, ...], list[Group]] = {}
     for words in sorted(by_shape):
-        options = tuple(
-            word for word in words if word.startswith("-")
-        )  # another one, another error
-        branch = tree.setdefault((len(words), *words[:_LEADING], options), [])
+        branch = tree.setdefault(branch_of(words), [])
         best = max(branch, key=lambda other: similarity(other.template, words), default=None)
         if best is None or similarity(best.template, words) < SIMILAR:
             branch.append(Group(list(words), list(by_shape[words])))
             continue
         best.members += by_shape[words]
-        best.template = [a if a == b else _ANY for a, b in zip(best.template, words, strict=True)]
+        best.template = [a if a == b else ANY for a, b in zip(best.template, words, strict=True)]
     groups = [group for branch in tree.values() for group in branch]
     return sorted(groups, key=lambda group: group.members[0])
 
 
 def group_by_words(loci: Iterable[str]) -> list[list[str]]:
-    """Loci of corrections that share most words, each group around its first, in sorted order."""
+    """Loci of corrections that share most words, each group around its first, in sorted order.
+
+    Of a locus that nothing is near, no more than its text is kept: there may be very many.
+    """
     ordered = sorted(set(loci))
     common = Counter(word for locus in ordered for word in set(locus.split()))
-    leaders: list[tuple[frozenset[str], list[str]]] = []
-    by_word: dict[str, list[int]] = {}
-    for locus in ordered:
+    followers: dict[str, list[str]] = {}
+    by_word: dict[str, list[int]] = {}  # words to the leaders they are the rarest words of
+    followed: set[int] = set()
+    for number, locus in enumerate(ordered):
         words = frozenset(locus.split())
         # Two sets that share this much share one of the rarest words of each: only those are tried.
         rarest = sorted(words, key=lambda word: (common[word], word))
         prefix = rarest[: len(words) - ceil(SHARED_WORDS * len(words)) + 1]
-        near = {index for word in prefix for index in by_word.get(word, ())[:_CROWD]}
-        best = max(near, key=lambda i: (_jaccard(words, leaders[i][0]), -i), default=None)
-        if best is not None and _jaccard(words, leaders[best][0]) >= SHARED_WORDS:
-            leaders[best][1].append(locus)
+        near = {leader for word in prefix for leader in by_word.get(word, ())}
+        best, alike = None, 0.0
+        for leader in sorted(near):
+            share = _jaccard(words, frozenset(ordered[leader].split()))
+            if share > alike:
+                best, alike = leader, share
+        if best is not None and alike >= SHARED_WORDS:
+            followers.setdefault(ordered[best], []).append(locus)
+            followed.add(number)
             continue
         for word in prefix:
-            by_word.setdefault(word, []).append(len(leaders))
-        leaders.append((words, [locus]))
-    return [members for _, members in leaders]
+            if common[word] > 1 and len(leaders := by_word.setdefault(word, [])) < _CROWD:
+                leaders.append(number)
+    return [
+        [locus, *followers.get(locus, ())]
+        for number, locus in enumerate(ordered)
+        if number not in followed
+    ]
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -50,7 +50,10 @@ class Patterns(Protocol):
         ...
 
     def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
-        """Every mined session that counts as evidence, the last captured first."""
+        """Every mined session that counts as evidence, the last captured first.
+
+        Sessions that count as one, sub-agents and whom they worked for, follow each other.
+        """
         ...
 
     def evidence_stamp(self) -> str:

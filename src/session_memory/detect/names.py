@@ -1,0 +1,133 @@
+"""Which name each signal is counted under: near duplicates go by one, the known one first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from session_memory.core.loop.patterns import (
+    Mined,
+    PatternStatus,
+    Signal,
+    SignalType,
+    pattern_id,
+)
+from session_memory.detect.survey import KeyCounts, signal_keys
+from session_memory.detect.templates import group_by_words, group_shapes, shape
+
+Statuses = Mapping[str, PatternStatus]
+
+
+class Loci(msgspec.Struct):
+    """What may have near duplicates in any part of the evidence."""
+
+    errors: set[str] = msgspec.field(default_factory=lambda: set[str]())
+    corrections: set[str] = msgspec.field(default_factory=lambda: set[str]())
+    cures: dict[str, set[str]] = msgspec.field(default_factory=lambda: dict[str, set[str]]())
+    """Of cures that are rules: locus to the patterns that worked."""
+
+    def join(self, other: Loci) -> None:
+        """Add those of another part."""
+        self.errors |= other.errors
+        self.corrections |= other.corrections
+        for locus, patterns in other.cures.items():
+            self.cures.setdefault(locus, set()).update(patterns)
+
+
+class Names(msgspec.Struct):
+    """Names of what has near duplicates; everything else keeps its own."""
+
+    errors: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
+    """Locus to locus."""
+    corrections: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
+    cures: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
+    """Of cures that are rules: locus to pattern; one change may help against many errors."""
+    cured: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
+    """The same, by each of their patterns."""
+
+    def place(self, signal: Signal) -> tuple[str, str, str]:
+        """The pattern, locus and problem that a signal is counted under."""
+        locus, about = signal.locus, signal.about
+        if signal.type == "cure" and signal.rule and (name := self.cures.get(locus)):
+            return name, locus, ""
+        if about:
+            renamed = self.errors.get(about)
+            pattern = signal.pattern if renamed is None else pattern_id(signal.type, locus, renamed)
+            return self.cured.get(pattern, pattern), locus, renamed or about
+        names = self.corrections if signal.type == "user_correction" else self.errors
+        if signal.type not in ("recurring_error", "user_correction"):
+            return signal.pattern, locus, ""
+        renamed = names.get(locus)
+        if renamed is None or renamed == locus:
+            return signal.pattern, locus, ""
+        return pattern_id(signal.type, renamed), renamed, ""
+
+
+def find_loci(
+    evidence: Iterable[Mined], counts: KeyCounts | None, second: KeyCounts | None = None
+) -> Loci:
+    """What may have near duplicates; with `counts`, only what may recur.
+
+    A `second` table counts again what the first one keeps.
+    """
+    loci = Loci()
+    for mined in evidence:
+        kept: set[int] = set()
+        for signal in mined.signals:
+            recurs = counts is None or counts.keeps(mined, signal)
+            if recurs and second is not None:
+                kept.update(signal_keys(mined, signal))
+            if signal.type == "recurring_error":
+                if signal.locus not in loci.errors and (
+                    counts is None or counts.keeps_error(signal.locus)
+                ):
+                    loci.errors.add(signal.locus)
+            elif signal.type == "user_correction":
+                loci.corrections.add(signal.locus)
+            elif recurs and signal.type == "cure" and signal.rule and signal.count:
+                loci.cures.setdefault(signal.locus, set()).add(signal.pattern)
+        if second is not None:
+            second.add(kept)
+    return loci
+
+
+def find_names(loci: Loci, statuses: Statuses) -> Names:
+    """The names of everything that has near duplicates."""
+    by_shape: dict[tuple[str, ...], list[str]] = {}
+    for locus in loci.errors:
+        by_shape.setdefault(shape(locus, masked=True), []).append(locus)
+    errors = [group.members for group in group_shapes(by_shape)]
+    cures = {
+        locus: known_first(sorted(patterns), statuses) for locus, patterns in loci.cures.items()
+    }
+    return Names(
+        errors=_common_loci("recurring_error", errors, statuses),
+        corrections=_common_loci("user_correction", group_by_words(loci.corrections), statuses),
+        cures=cures,
+        cured={name: cures[locus] for locus, names in loci.cures.items() for name in names},
+    )
+
+
+def known_first(patterns: Iterable[str], statuses: Statuses) -> str:
+    """The id that many signals go by: one decided on, else one that is known, else the first."""
+    return min(
+        patterns,
+        key=lambda name: (statuses.get(name) in (None, "candidate"), name not in statuses),
+    )
+
+
+def _common_loci(
+    signal_type: SignalType, groups: list[list[str]], statuses: Statuses
+) -> dict[str, str]:
+    """Locus to the locus it is counted under, for those that have near duplicates."""
+
+    def precedence(locus: str) -> tuple[bool, bool, str]:
+        status = statuses.get(pattern_id(signal_type, locus))
+        return status in (None, "candidate"), status is None, locus
+
+    common: dict[str, str] = {}
+    for members in groups:
+        if len(members) > 1:
+            common.update(dict.fromkeys(members, min(members, key=precedence)))
+    return common

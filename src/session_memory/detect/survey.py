@@ -1,0 +1,117 @@
+"""Which signals may recur, found out in little memory before anything is counted.
+
+Most of what sessions show is never seen again. A first pass counts short keys in a table of fixed
+size; a signal none of whose keys came twice is then left out of the counting. Two keys may share a
+place of the table, so some signals are kept for nothing: that costs memory and changes no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from zlib import crc32
+
+from session_memory.core.loop.patterns import Mined, Signal
+from session_memory.detect.templates import ANY, branch_of, is_similar_count, shape
+
+_BITS = 24
+_PLACES = 1 << _BITS  # a byte each: a table full of what never recurs takes 16 MB
+_KEY_BITS = 32
+_ANY_WORD = -1
+
+
+class KeyCounts:
+    """How often each key came: never, once, or more often."""
+
+    __slots__ = ("_shift", "_table")
+
+    def __init__(self, *, second: bool = False) -> None:
+        """A second table has other keys in one place than the first: what both keep is less."""
+        self._table = bytearray(_PLACES)
+        self._shift = _KEY_BITS - _BITS if second else 0
+
+    def add(self, keys: Iterable[int]) -> None:
+        """Count these keys."""
+        table, shift = self._table, self._shift
+        for key in keys:
+            place = key >> shift & _PLACES - 1
+            if table[place] < 2:
+                table[place] += 1
+
+    def add_recurring(self, keys: Iterable[int]) -> None:
+        """Note keys that were counted elsewhere, and came more than once."""
+        for key in keys:
+            self._table[key >> self._shift & _PLACES - 1] = 2
+
+    def recurs(self, key: int) -> bool:
+        """Whether the key, or another one in its place, came more than once."""
+        return self._table[key >> self._shift & _PLACES - 1] > 1
+
+    def keeps(self, mined: Mined, signal: Signal) -> bool:
+        """Whether a second session may show the same, near duplicates left aside."""
+        return any(map(self.recurs, signal_keys(mined, signal)))
+
+    def keeps_error(self, locus: str) -> bool:
+        """Whether enough words of an error are at the same place of another one.
+
+        Errors are grouped with a template that has as many words and begins with the same ones.
+        A word of the template is one of an error in the group, or stands for any.
+        """
+        branch, *words = error_keys(locus)
+        if not self.recurs(branch):
+            return False
+        shared = sum(key == _ANY_WORD or self.recurs(key) for key in words)
+        return is_similar_count(shared, len(words))
+
+
+def session_keys(mined: Mined) -> Iterator[int]:
+    """What to count of a session.
+
+    Each error of a session counts on its own: two that are alike make one group, which must be
+    kept or left out as a whole.
+    """
+    seen: set[int] = set()
+    errors: set[str] = set()
+    for signal in mined.signals:
+        seen.update(signal_keys(mined, signal))
+        if signal.type == "recurring_error" and signal.locus not in errors:
+            errors.add(signal.locus)
+            yield from (key for key in error_keys(signal.locus) if key != _ANY_WORD)
+    yield from seen
+
+
+def signal_keys(mined: Mined, signal: Signal) -> Iterator[int]:
+    """Equal for signals that may end up in one candidate; of errors, those with one locus."""
+    if signal.said is not None:
+        # Statements are compared within a project, and wishes that have a name everywhere.
+        intent = signal.said.intent
+        yield _hash(f"intent\0{intent}" if intent else f"said\0{mined.repo}")
+    elif not signal.about:
+        yield _hash(signal.pattern)
+    else:
+        # Of a cure the problem may be renamed: near duplicates of an error are in one branch.
+        start = _hash(f"{signal.type}\0{signal.locus}")
+        yield _branch_key(signal.about, start)
+        if signal.rule and signal.type == "cure":  # one change may help against many errors
+            yield start
+
+
+@lru_cache(maxsize=16_384)
+def error_keys(locus: str) -> tuple[int, ...]:
+    """The key of an error's branch, then one for each of its words at its place."""
+    words = shape(locus, masked=True)
+    start = _hash(repr(branch_of(words)))
+    return start, *(
+        _ANY_WORD if word == ANY else _hash(word, start + place)
+        for place, word in enumerate(words, 1)
+    )
+
+
+@lru_cache(maxsize=16_384)
+def _branch_key(locus: str, start: int) -> int:
+    return _hash(repr(branch_of(shape(locus, masked=True))), start)
+
+
+def _hash(text: str, start: int = 0) -> int:
+    """The same in every process, unlike `hash`."""
+    return crc32(text.encode("utf-8", "surrogatepass"), start & 0xFFFFFFFF)
