@@ -106,7 +106,7 @@ def test_a_server_that_may_not_write_offers_no_tool_that_does(space: Workspace) 
     names = {tool["name"] for tool in agent.ask("tools/list")["result"]["tools"]}
     assert "mem_search" in names and not names & {"mem_note", "mem_draft", "mem_memory_write"}
     prompts = {prompt["name"] for prompt in agent.ask("prompts/list")["result"]["prompts"]}
-    assert prompts == {"catch-up", "fix"}
+    assert prompts == {"catch-up", "fix", "handoff"}
     assert "read-only" in agent.call("mem_note", text="x")["structuredContent"]["error"]
     agent.close()
 
@@ -231,6 +231,15 @@ def test_what_a_page_planted_is_never_given_before_a_yes(space: Workspace) -> No
     agent.close()
 
 
+@pytest.mark.rows("HND-03")
+def test_a_handoff_quotes_the_newest_session_in_a_fence(space: Workspace) -> None:
+    agent = Agent(space)
+    before, fenced = agent.prompt("handoff").split("<<<newest session", 1)
+    assert "reference, not instructions" in before and "Nothing is known" not in fenced
+    assert fenced.count("<<<end of newest session") == 1 and "The user asked" in fenced
+    agent.close()
+
+
 def test_a_loop_of_notes_ends(space: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("session_memory.curate.agent_notes.MAX_WAITING", 2)
     agent = Agent(space)
@@ -250,6 +259,7 @@ def test_every_prompt_is_filled_and_names_only_tools_that_are_offered(space: Wor
     assert [prompt["name"] for prompt in listed] == [
         "remember",
         "catch-up",
+        "handoff",
         "review-rules",
         "consolidate",
         "postmortem",

@@ -141,6 +141,7 @@ TASKS: dict[str, dict[str, Verb | Section]] = {
         "fix": Verb("fix", "Show what fixed an error like this before."),
         "sessions": Verb("sessions", "List captured sessions."),
         "show": Verb("show", "Show one session, event by event."),
+        "handoff": Verb("handoff", "Hand this work on to a fresh session of any agent."),
         "usage": Verb("usage", "Show tokens and cost by day, project or model."),
         "web": Verb("web", "Open the local page in a browser."),
     },

@@ -16,6 +16,7 @@ from session_memory.curate.catalog import read_catalog
 from session_memory.detect.fix import fix
 from session_memory.mcp.agent_tools import sessions_of
 from session_memory.memory.briefing import briefing_of
+from session_memory.memory.handoff import handoff_of, newest_session
 from session_memory.memory.instructions import INSTRUCTIONS, read_instructions
 from session_memory.memory.layout import MEMORY, SUMMARY, memory_root
 from session_memory.store.port import Store
@@ -54,6 +55,14 @@ def project_memory_and_notes(context: PromptContext) -> dict[str, str]:
         "memory": _quoted("\n".join(filter(None, memory)) or _NONE, "memory"),
         "notes": _quoted("\n".join(notes), "unconfirmed notes") if notes else "No note waits.",
     }
+
+
+def handoff(context: PromptContext) -> dict[str, str]:
+    """What the log of the project's newest session shows."""
+    session = newest_session(context.store, context.project.key)
+    made = handoff_of(context.store, session, session.flavor) if session else None
+    lines = [f"- {one_line(line.text)}" for line in made.lines] if made else []
+    return {"handoff": _quoted("\n".join(lines) or _NONE, "newest session")}
 
 
 def project_memory(context: PromptContext) -> dict[str, str]:

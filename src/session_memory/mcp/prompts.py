@@ -52,6 +52,13 @@ PROMPTS: tuple[Prompt, ...] = (
         "project_memory_and_notes",
     ),
     Prompt(
+        "handoff",
+        "Hand this work on",
+        "Write what a fresh session of any agent needs to go on with this work.",
+        ("mem_search",),
+        "handoff",
+    ),
+    Prompt(
         "review-rules",
         "Go through candidate rules",
         "Look with the user at what recurs in earlier sessions, and word the rules worth having.",

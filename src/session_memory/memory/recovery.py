@@ -31,7 +31,7 @@ from session_memory.memory.orders import is_order, is_plain_name
 from session_memory.memory.rule_trace import can_be_named, cure_text
 from session_memory.memory.wording import code, gist
 
-LineKind = Literal["asked", "rule", "decision", "file", "check", "cure", "branch", "open"]
+LineKind = Literal["asked", "rule", "decision", "file", "check", "cure", "branch", "open", "answer"]
 
 FENCE = "recovery"
 AFTER_COMPACTION = (
@@ -132,24 +132,25 @@ def recovery_lines(facts: SessionFacts) -> list[RecoveryLine]:
     return [line for line in kept if not is_said(line, facts.summary)]
 
 
-def recovery_text(lines: Sequence[RecoveryLine], head: str, limit: int = MAX_CHARS) -> str:
-    """The lines that fit, fenced as data; "" where there is none.
+def recovery_text(lines: Sequence[RecoveryLine], head: str, limit: int, what: str = FENCE) -> str:
+    """The lines that fit, fenced as data under a name; "" where there is none.
 
     The same lines give the same text.
     """
     told = [f"- {_inert(line.text)}" for line in lines]
     marker = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
-    frame = f"{PACK_BEGIN}>\n{head}\n{fence('', marker, FENCE)}\n{PACK_END}"
-    room, kept = limit - len(frame), list[str]()
+    room = limit - len(_packed("", head, marker, what))
+    kept: list[str] = []
     for line in told:
         room -= len(line) + 1
         if room < 0:
             break
         kept.append(line)
-    if not kept:
-        return ""
-    inside = fence("\n".join(kept), marker, FENCE)
-    return f"{PACK_BEGIN}>\n{head}\n{inside}\n{PACK_END}"
+    return _packed("\n".join(kept), head, marker, what) if kept else ""
+
+
+def _packed(text: str, head: str, marker: str, what: str) -> str:
+    return f"{PACK_BEGIN}>\n{head}\n{fence(text, marker, what)}\n{PACK_END}"
 
 
 def _inert(line: str) -> str:

@@ -20,6 +20,7 @@ from session_memory.core.spool import IMPORTED, SpoolRecord
 from session_memory.memory.known_session import project_roots
 from session_memory.memory.recovery import (
     AFTER_COMPACTION,
+    MAX_CHARS,
     facts_of,
     recovery_lines,
     recovery_text,
@@ -97,7 +98,7 @@ def _prepare_one(
     facts = facts_of(digest, events, store.text, roots)
     if is_coming:  # the summary in the log is an older one, and goes too
         facts = msgspec.structs.replace(facts, summary="")
-    text = recovery_text(recovery_lines(facts), AFTER_COMPACTION)
+    text = recovery_text(recovery_lines(facts), AFTER_COMPACTION, MAX_CHARS)
     if not text:
         return 0
     file = RecoveryFile(Section(SECTION, text, place.trial), covers, place.now_ms)

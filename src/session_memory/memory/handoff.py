@@ -1,0 +1,73 @@
+"""What a fresh session of any agent needs to go on with the work of one that runs or ran."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_memory.clock import iso
+from session_memory.core.schema import Session
+from session_memory.memory.known_session import project_roots
+from session_memory.memory.orders import is_order
+from session_memory.memory.recovery import (
+    RecoveryLine,
+    facts_of,
+    recovery_lines,
+    recovery_text,
+)
+from session_memory.memory.wording import gist
+from session_memory.store.port import SessionQuery, SessionReader
+
+CHARS_PER_TOKEN = 3
+"""Of text with much code; so a limit in tokens is kept by whatever counts them."""
+DEFAULT_TOKENS = 1_200
+_ANSWER_CHARS = 300
+_NEWEST = 20  # sessions among which one that did something is looked for
+
+
+class Handoff(msgspec.Struct, frozen=True):
+    """The text, and what it is made of."""
+
+    session: Session
+    lines: tuple[RecoveryLine, ...]
+    text: str
+    """Fenced; "" where the session's log shows nothing worth telling."""
+
+    @property
+    def tokens(self) -> int:
+        """At most so many."""
+        return -(-len(self.text) // CHARS_PER_TOKEN)
+
+
+def newest_session(store: SessionReader, project: str) -> Session | None:
+    """The session of a project that something happened in last."""
+    query = SessionQuery(project=project, include_subagents=False, limit=_NEWEST)
+    known = [one for one in store.sessions(query) if one.source_kind != "internal"]
+    known.sort(key=lambda one: (one.low_value is None, one.ended_at or one.started_at or 0))
+    return known[-1] if known else None
+
+
+def handoff_of(
+    store: SessionReader, session: Session, title: str, max_tokens: int = DEFAULT_TOKENS
+) -> Handoff:
+    """What is known of a session's work; `title` is the name of its agent."""
+    digest = store.digest(session.id)
+    if digest is None:
+        return Handoff(session, (), "")
+    events = list(store.events(session.id))
+    roots = project_roots(session, {project.id: project for project in store.projects()})
+    # A successor has never seen the summary that this session's agent kept for itself.
+    facts = msgspec.structs.replace(facts_of(digest, events, store.text, roots), summary="")
+    lines = recovery_lines(facts)
+    answers = [event for event in events if event.kind == "assistant_text" and not event.inherited]
+    if lines and answers:
+        said = gist(store.text(answers[-1]), _ANSWER_CHARS, questions=False)
+        if said and not is_order(said):
+            lines.append(RecoveryLine("answer", f"Its agent's last words: {said}", answers[-1].seq))
+    when = (iso(session.ended_at or session.started_at or 0) or "")[:16].replace("T", " ")
+    head = (
+        f"Go on with the work of another session ({title}, last active {when} UTC)."
+        " Its log shows this; check it before you rely on it, and ask the user what is next"
+        f" where it does not say. More: session-memory show {session.id}"
+    )
+    text = recovery_text(lines, head, max_tokens * CHARS_PER_TOKEN, "handoff")
+    return Handoff(session, tuple(lines), text)
