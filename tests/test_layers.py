@@ -61,6 +61,7 @@ def test_the_core_does_no_input_or_output() -> None:
 KNOWS_THE_DATABASE = {
     "src/session_memory/testing/faults.py": "makes the database's own disk operations fail",
     "src/session_memory/testing/old_stores.py": "makes stores of earlier schemas",
+    "src/session_memory/hub/words.py": "splits texts into words as the local index does",
     "src/session_memory/adapters/sqlite_log.py": "reads the databases of other programs",
     "src/session_memory/adapters/opencode/log_builder.py": "writes one for tests",
     "src/session_memory/adapters/crush/log_builder.py": "writes one for tests",

@@ -84,6 +84,8 @@ MAY_CALL_OUT = frozenset(
     | {"testing/model_server.py"}  # answers on loopback, for tests
     | {"mcp/http.py"}  # listens on loopback, where the user asked for it
     | {"web/app.py", "web/guard.py", "web/server.py"}  # so does the page
+    | {"hub/app.py", "hub/endpoints.py", "hub/server.py"}  # a hub listens where it is told to
+    | {"testing/postgres_server.py", "testing/s3_server.py"}  # listen on loopback, for tests
 )
 """Modules of ours that may import such a thing."""
 

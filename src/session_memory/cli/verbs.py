@@ -128,6 +128,25 @@ CONFIG = Section(
     bare="show",
 )
 
+HUB = Section(
+    "For who runs a team's hub: set it up, serve it, invite devices.",
+    {
+        "init": Verb("hub:init", "Make or update the hub's schema and role."),
+        "serve": Verb("hub:serve", "Serve a team's hub."),
+        "doctor": Verb("hub:doctor", "Check whether the hub may be served."),
+        "invite": Verb("hub:invite", "Make an invite for one device."),
+        "devices": Verb("hub:devices", "List devices and open invites of a team."),
+        "revoke": Verb("hub:revoke", "End the token of a device or invite."),
+        "audit": Verb("hub:audit", "List requests of a team's devices."),
+        "restore": Verb("hub:restore", "Forget again what a restored backup brought back."),
+    },
+    (
+        "session-memory hub init --database postgresql://postgres@localhost/hub",
+        "session-memory hub doctor",
+        "session-memory hub invite --team acme",
+    ),
+)
+
 # By task; `--help` and docs/cli.md list the verbs in this order.
 TASKS: dict[str, dict[str, Verb | Section]] = {
     "Set up": {
@@ -157,6 +176,7 @@ TASKS: dict[str, dict[str, Verb | Section]] = {
         "rules": RULES,
         "store": STORE,
         "config": CONFIG,
+        "hub": HUB,
     },
 }
 

@@ -214,6 +214,8 @@ class Item(msgspec.Struct, frozen=True):
     """The words under which it is found and which are shown; empty for `events` and numbers."""
     session: str | None = None
     """`hashes.session_key` of the session it comes from; forgetting that session deletes it."""
+    seq: int | None = None
+    """The event of that session that it was read from."""
     at: int | None = None
     """When it happened, in milliseconds since 1970, as all times of events."""
     likeness: str | None = None
@@ -257,8 +259,8 @@ class EventBody(msgspec.Struct, frozen=True, omit_defaults=True):
 class EventsBody(msgspec.Struct, frozen=True):
     """A run of events of one session, in source order.
 
-    A session is cut at fixed numbers of events, so that a grown session sends its last run again
-    and none of the others.
+    A session is cut after fixed counts of events (at most 255), so that a grown session sends its
+    last run again and none of the others.
     """
 
     first: int
@@ -322,13 +324,7 @@ class Push(msgspec.Struct, frozen=True):
     It is kept only where every item of this batch was taken or is there already."""
 
 
-RefusalReason = Literal[
-    "unknown_kind",
-    "above_level",
-    "forgotten",
-    "too_large",
-    "bad_item",
-]
+RefusalReason = Literal["unknown_kind", "above_level", "forgotten", "too_large", "bad_item"]
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -456,8 +452,8 @@ class Hit(msgspec.Struct, frozen=True):
     """Of an event."""
     at: int | None = None
     people: int = 1
-    body: msgspec.Raw | None = None
-    """Of a lesson, as its owner sent it."""
+    body: msgspec.Raw = msgspec.Raw(b"null")
+    """Of a lesson, as its owner sent it; `null` of an event."""
 
 
 class Found(msgspec.Struct, frozen=True):

@@ -1,0 +1,238 @@
+"""The hub as an ASGI application: limits, tokens, audit, and one function for each endpoint."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+from psycopg_pool import PoolTimeout
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from session_memory.core.sharing.wire import (
+    LOWEST_WIRE_VERSION,
+    MAX_PUSH_BYTES,
+    WIRE_HEADER,
+    WIRE_VERSION,
+)
+from session_memory.hub import database, objects
+from session_memory.hub.access import authenticate
+from session_memory.hub.database import Caller, Pool, transaction
+from session_memory.hub.endpoints import ENDPOINTS, Answer, Call, Endpoint
+from session_memory.hub.failures import RequestError
+from session_memory.hub.limits import Rate
+from session_memory.hub.objects import Texts
+
+PER_SECOND, BURST = 20.0, 200
+"""Requests of one device: a first push of a large store is a burst, and waits when told to."""
+FAILED_PER_SECOND, FAILED_BURST = 0.2, 20
+"""Requests without a valid token, from one address."""
+_SPOKEN = f"{LOWEST_WIRE_VERSION}-{WIRE_VERSION}"
+
+
+class Hub:
+    """What requests share: connections, texts, limits and the clock."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        texts: Texts,
+        *,
+        devices: Rate | None = None,
+        strangers: Rate | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.pool = pool
+        self.texts = texts
+        self.devices = devices or Rate(PER_SECOND, BURST)
+        self.strangers = strangers or Rate(FAILED_PER_SECOND, FAILED_BURST)
+        self.clock = clock
+
+
+def make_app(hub: Hub) -> Starlette:
+    """The application."""
+    routes = [Route("/healthz", _healthz, methods=["GET"])]
+    routes += [
+        Route(endpoint.path, _serving(hub, endpoint), methods=[endpoint.method])
+        for endpoint in ENDPOINTS
+    ]
+    handlers = {HTTPException: _no_such_path, Exception: _unexpected}
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+async def _healthz(_request: Request) -> Response:
+    return PlainTextResponse("ok")
+
+
+async def _no_such_path(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    code = "method_not_allowed" if status == 405 else "not_found"
+    return _failed(RequestError(code, "there is nothing here", "see docs/hub.md for what is"))
+
+
+async def _unexpected(_request: Request, _error: Exception) -> Response:
+    """An error nobody thought of is in the log of the server; the answer tells nothing of it."""
+    return _failed(RequestError("unavailable", "the hub failed", "repeat it later"))
+
+
+def _serving(hub: Hub, endpoint: Endpoint) -> Callable[[Request], object]:
+    async def serve(request: Request) -> Response:
+        address = request.client.host if request.client else ""
+        try:
+            _check_version(request)
+            # Who is not known may not make the hub read or unpack megabytes.
+            caller = await run_in_threadpool(_caller, hub, endpoint, request, address)
+            body = await _body(request)
+            call = Call(hub.pool, hub.texts, caller, body, request)
+            answer = await run_in_threadpool(_answer, hub, endpoint, call)
+        except RequestError as error:
+            return _failed(error)
+        return Response(
+            msgspec.json.encode(answer),
+            media_type="application/json",
+            headers={WIRE_HEADER: _SPOKEN, "Cache-Control": "no-store"},
+        )
+
+    return serve
+
+
+def _check_version(request: Request) -> None:
+    spoken = request.headers.get(WIRE_HEADER, str(WIRE_VERSION))
+    known = spoken.isdecimal() and LOWEST_WIRE_VERSION <= int(spoken) <= WIRE_VERSION
+    if not known:
+        older = spoken.isdecimal() and int(spoken) < LOWEST_WIRE_VERSION
+        raise RequestError(
+            "wire_version",
+            f"this hub speaks versions {_SPOKEN}, not {spoken[:20]}",
+            "upgrade session-memory on this machine" if older else "ask for the hub's upgrade",
+        )
+
+
+def _caller(hub: Hub, endpoint: Endpoint, request: Request, address: str) -> Caller | None:
+    """Who makes a request; what is refused here is in the audit too."""
+    if endpoint.is_open:
+        return None
+    now = hub.clock()
+    try:
+        with _trouble_told(), transaction(hub.pool) as connection:
+            caller = authenticate(connection, request.headers.get("Authorization"), now)
+    except RequestError as error:
+        _refuse_stranger(hub, endpoint, address, error)
+        raise
+    wait = hub.devices.wait(caller.device)
+    if wait:
+        _audit(hub, endpoint, caller, 429, Answer(None))
+        raise RequestError(
+            "slow_down", "too many requests", f"repeat it in {wait} s", retry_after=wait
+        )
+    return caller
+
+
+def _refuse_stranger(hub: Hub, endpoint: Endpoint, address: str, error: RequestError) -> None:
+    """Note a refusal; from an address with many of them, only a part is noted and answered."""
+    if error.status >= 500:
+        return
+    wait = hub.strangers.wait(address)
+    if wait:
+        raise RequestError(
+            "slow_down", "too many refused requests", f"repeat it in {wait} s", retry_after=wait
+        )
+    _audit(hub, endpoint, None, error.status, Answer(None))
+
+
+async def _body(request: Request) -> bytes:
+    """The body, unpacked, as long as it keeps to the limit."""
+    encoding = request.headers.get("Content-Encoding", "identity")
+    if encoding not in ("identity", "gzip"):
+        raise RequestError("bad_encoding", f"{encoding[:20]} is not understood", "send it as gzip")
+    unpacking = zlib.decompressobj(wbits=31) if encoding == "gzip" else None
+    parts: list[bytes] = []
+    total = 0
+    async for received in request.stream():
+        part = received
+        if unpacking is not None:
+            try:
+                part = unpacking.decompress(received, MAX_PUSH_BYTES - total + 1)
+            except zlib.error:
+                raise RequestError("bad_encoding", "the body is damaged gzip") from None
+        total += len(part)
+        if total > MAX_PUSH_BYTES:
+            raise RequestError(
+                "too_large", f"a request has at most {MAX_PUSH_BYTES} bytes", "send less at once"
+            )
+        parts.append(part)
+    if unpacking is not None and not unpacking.eof:
+        raise RequestError("bad_encoding", "the body ends before its gzip does")
+    return b"".join(parts)
+
+
+def _answer(hub: Hub, endpoint: Endpoint, call: Call) -> object:
+    """Answer a request and write it into the audit; what fails is noted too."""
+    try:
+        with _trouble_told():
+            answer = endpoint.answer(call, hub.clock())
+    except RequestError as error:
+        if endpoint.is_open:
+            _refuse_stranger(hub, endpoint, call.address, error)
+        else:
+            _audit(hub, endpoint, call.caller, error.status, Answer(None))
+        raise
+    noted = msgspec.structs.replace(answer, bytes=len(call.body))
+    _audit(hub, endpoint, call.caller, 200, noted)
+    return answer.value
+
+
+class _trouble_told:  # noqa: N801  # reads as a statement
+    """Turns a database or storage that is away into an answer; what was begun is rolled back."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        away = (database.TROUBLE, PoolTimeout, *objects.TROUBLE)
+        if isinstance(error, away):
+            raise RequestError(
+                "unavailable", "the hub cannot reach its storage now", "repeat it later"
+            ) from error
+
+
+def _audit(
+    hub: Hub, endpoint: Endpoint, caller: Caller | None, status: int, answer: Answer
+) -> None:
+    team = caller.team_id if caller else answer.team
+    try:
+        with transaction(hub.pool, team=str(team or "")) as connection:
+            connection.execute(
+                "INSERT INTO hub.audit (team_id, device_id, action, project, status, items, bytes)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                (
+                    team,
+                    caller.device if caller else answer.device,
+                    f"{endpoint.method} {endpoint.path}",
+                    answer.project,
+                    status,
+                    answer.items,
+                    answer.bytes,
+                ),
+            )
+    except (database.TROUBLE, PoolTimeout) as error:
+        # An access that cannot be noted is not answered; repeating it changes nothing.
+        raise RequestError("unavailable", "the hub cannot note this request now") from error
+
+
+def _failed(error: RequestError) -> Response:
+    headers = {WIRE_HEADER: _SPOKEN, "Cache-Control": "no-store"}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    return Response(
+        msgspec.json.encode(error.failure),
+        error.status,
+        media_type="application/json",
+        headers=headers,
+    )

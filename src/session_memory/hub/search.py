@@ -1,0 +1,300 @@
+"""Search with BM25 in SQL over the postings, in the order in which a local store would answer.
+
+The steps and limits are those of the local search: words are counted first, the rarest are scored,
+and what the three fields of the index gave becomes one order by the same rules (store/search_rank).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, LiteralString
+
+import msgspec
+
+from session_memory.core.event_ids import SEQ_BITS, event_id
+from session_memory.core.sharing.wire import Search
+from session_memory.core.text.search_terms import Terms, terms_of
+from session_memory.hub.database import Connection
+from session_memory.hub.words import EVENT, LESSON, TURN, words_of
+from session_memory.store.search_rank import Hit, IndexHits, Noted, Scored, fuse, with_coverage
+
+MOST_SCORED = 4_000
+MOST_RANKED = 260
+WITH_ALL_TERMS = 100
+MOST_SIMILAR = 5
+SHORTEST_BEGINNING = 4
+K1, B = 1.2, 0.75
+"""As in SQLite's FTS5."""
+
+# A document is named by its session and place, a lesson by its item: the names that
+# store/search_rank expects.
+_DOCUMENT: LiteralString = (  # 24 is SEQ_BITS
+    "CASE WHEN p.field = 3 THEN p.item_id << 24 ELSE (r.session << 24) + r.seqs[(h >> 7) + 1] END"
+)
+_POSTINGS: LiteralString = (
+    " FROM hub.posting p CROSS JOIN LATERAL unnest(p.hits) AS h"
+    " JOIN hub.run r ON r.item_id = p.item_id AND r.field = p.field"
+)
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """What was found, best first, and the item that holds each document."""
+
+    hits: list[Hit]
+    items: dict[int, int]
+
+
+class _Field(msgspec.Struct, frozen=True):
+    """One field of the index, limited to what a question may find."""
+
+    number: int
+    condition: LiteralString
+    values: dict[str, Any]
+
+    @property
+    def where(self) -> LiteralString:
+        """What a posting `p` must be; `terms` are the words."""
+        return (
+            " WHERE p.project_id = ANY(%(projects)s) AND p.field = %(field)s"
+            f" AND p.term = ANY(%(terms)s) {self.condition}"
+        )
+
+
+def find(connection: Connection, projects: list[int], member: str, request: Search) -> Ranked:
+    """Documents that fit a question, in one order."""
+    terms = terms_of(request.query)
+    stems = _stems(connection, projects, terms)
+    items: dict[int, int] = {}
+    if not stems or not projects:
+        return Ranked([], items)
+    found: dict[int, list[Scored]] = {}
+    wants_events = not request.kinds or "events" in request.kinds
+    wants_lessons = not request.kinds or set(request.kinds) != {"events"}
+    for number in (EVENT, TURN, LESSON):
+        wanted = wants_lessons if number == LESSON else wants_events
+        field = _field(number, projects, member, request)
+        found[number] = _hits(connection, field, stems, items) if wanted else []
+    noted = _noted(connection, found[LESSON], items)
+    turns = _turns(connection, found, items)
+    hits = fuse(IndexHits(found[EVENT], found[TURN], noted, turns))
+    return Ranked(hits, items)
+
+
+def _field(number: int, projects: list[int], member: str, request: Search) -> _Field:
+    """A field with the filters of a request."""
+    parts: list[LiteralString] = []
+    values: dict[str, Any] = {"projects": projects, "field": number}
+    filters: tuple[tuple[LiteralString, str, object], ...] = (
+        ("i.at >= %(since)s", "since", request.since),
+        ("i.at < %(until)s", "until", request.until),
+        ("i.session = (SELECT s.number FROM hub.session s WHERE s.key = %(session)s LIMIT 1)",
+         "session", request.session),
+        ("i.member_id <> %(member)s", "member", member if request.others_only else None),
+        ("i.kind = ANY(%(kinds)s)", "kinds", list(request.kinds) or None),
+    )  # fmt: skip
+    for text, name, wanted in filters:
+        if wanted is not None:
+            parts.append(text)
+            values[name] = wanted
+    if not parts:
+        return _Field(number, "", values)
+    inner: LiteralString = " AND ".join(parts)
+    condition: LiteralString = (
+        f" AND EXISTS (SELECT 1 FROM hub.item i WHERE i.id = p.item_id AND {inner})"
+    )
+    return _Field(number, condition, values)
+
+
+def _stems(connection: Connection, projects: list[int], terms: Terms) -> list[str]:
+    """The words of a question as the index spells them; a beginning stands for its words."""
+    stems = list(dict.fromkeys(stem for word in terms.words for stem in words_of(word)))
+    if not stems:
+        return []
+    rows = connection.execute(
+        "SELECT t.term FROM unnest(%s::text[]) AS t (term) WHERE EXISTS ("
+        " SELECT 1 FROM hub.posting p WHERE p.project_id = ANY(%s) AND p.field IN (1, 3)"
+        " AND p.term = t.term)",
+        (stems, projects),
+    ).fetchall()
+    known = {row[0] for row in rows}
+    longer = {
+        stem: _beginning(connection, projects, stem)
+        for stem in stems
+        if stem not in known and len(stem) >= SHORTEST_BEGINNING
+    }
+    return list(dict.fromkeys(each for stem in stems for each in longer.get(stem) or [stem]))
+
+
+def _beginning(connection: Connection, projects: list[int], head: str) -> list[str]:
+    rows = connection.execute(
+        "SELECT term FROM hub.posting WHERE project_id = ANY(%s) AND field = 1"
+        " AND term >= %s AND term < %s GROUP BY term ORDER BY sum(cardinality(hits)) DESC LIMIT %s",
+        (projects, head, head + "\U0010ffff", MOST_SIMILAR),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _hits(
+    connection: Connection, field: _Field, stems: list[str], items: dict[int, int]
+) -> list[Scored]:
+    """The best of one field: those that hold rare words, and before them those with all."""
+    counts = _counts(connection, field, stems)
+    known = sorted((stem for stem in stems if counts.get(stem)), key=lambda stem: counts[stem])
+    if not known:
+        return []
+    whole = _holding_all(connection, field, stems, counts, items)
+    if counts[known[0]] > MOST_SCORED:
+        newest = whole or _newest(connection, field, known[0], items)
+        return [
+            Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED)
+            for n, row in enumerate(newest[:MOST_RANKED])
+        ]
+    scores = _scored(connection, field, _rarest(known, counts), counts, items)
+    telling = [stem for stem in known if counts[stem] <= MOST_SCORED]
+    holding = _holding(connection, field, telling) if len(stems) > 1 else {}
+    return with_coverage(scores, whole, holding)[:MOST_RANKED]
+
+
+def _counts(connection: Connection, field: _Field, stems: list[str]) -> dict[str, int]:
+    rows = connection.execute(
+        "SELECT term, sum(cardinality(hits)) FROM hub.posting p"
+        " WHERE project_id = ANY(%(projects)s) AND field = %(field)s AND term = ANY(%(terms)s)"
+        " GROUP BY term",
+        {**field.values, "terms": stems},
+    ).fetchall()
+    return {term: int(count) for term, count in rows}
+
+
+def _rarest(known: list[str], counts: dict[str, int]) -> list[str]:
+    taken: list[str] = []
+    total = 0
+    for stem in known:
+        total += counts[stem]
+        if taken and total > MOST_SCORED:
+            break
+        taken.append(stem)
+    return taken
+
+
+def _scored(
+    connection: Connection,
+    field: _Field,
+    stems: list[str],
+    counts: dict[str, int],
+    items: dict[int, int],
+) -> dict[int, float]:
+    row = connection.execute(
+        "SELECT sum(documents), sum(words) FROM hub.run"
+        " WHERE project_id = ANY(%(projects)s) AND field = %(field)s",
+        field.values,
+    ).fetchone()
+    documents, words = (int(each or 0) for each in row or (0, 0))
+    weights = [
+        # FTS5 gives a word that stands in more than half of the rows next to nothing.
+        max(math.log((documents - counts[stem] + 0.5) / (counts[stem] + 0.5)), 1e-6)
+        for stem in stems
+    ]
+    length: LiteralString = "r.lengths[(h >> 7) + 1]"
+    found = connection.execute(
+        f"SELECT {_DOCUMENT} AS document, p.item_id, sum(w.weight * (h & 127) * %(k1)s::float8 / ("
+        f" (h & 127) + %(k)s::float8 * (1 - %(b)s::float8 + %(b)s::float8 * {length}"
+        f" / %(average)s::float8))) AS score"
+        f" {_POSTINGS} JOIN unnest(%(terms)s::text[], %(weights)s::float8[]) AS w (term, weight)"
+        f" ON w.term = p.term {field.where}"
+        " GROUP BY 1, 2 ORDER BY score DESC, document DESC LIMIT %(limit)s",
+        {
+            **field.values,
+            "terms": stems,
+            "weights": weights,
+            "k": K1,
+            "k1": K1 + 1,
+            "b": B,
+            "average": max(1.0, words / max(1, documents)),
+            "limit": MOST_RANKED,
+        },
+    ).fetchall()
+    items.update((document, item) for document, item, _ in found)
+    return {document: float(score) for document, _, score in found}
+
+
+def _holding(connection: Connection, field: _Field, stems: list[str]) -> dict[str, set[int]]:
+    """The documents that hold each word."""
+    rows = connection.execute(
+        f"SELECT p.term, array_agg({_DOCUMENT}) {_POSTINGS} {field.where} GROUP BY p.term",
+        {**field.values, "terms": stems},
+    ).fetchall()
+    return {term: set(documents) for term, documents in rows}
+
+
+def _holding_all(
+    connection: Connection,
+    field: _Field,
+    stems: list[str],
+    counts: dict[str, int],
+    items: dict[int, int],
+) -> list[int]:
+    """The newest documents that hold every word."""
+    if len(stems) < 2 or len(counts) < len(stems):
+        return []
+    rarest = min(stems, key=lambda stem: counts[stem])
+    rows = connection.execute(
+        f"SELECT {_DOCUMENT}, p.item_id {_POSTINGS} {field.where} AND p.item_id IN ("
+        "  SELECT q.item_id FROM hub.posting q WHERE q.project_id = ANY(%(projects)s)"
+        "  AND q.field = %(field)s AND q.term = %(rarest)s"
+        "  ORDER BY q.item_id DESC LIMIT %(most)s)"
+        " GROUP BY 1, 2 HAVING count(DISTINCT p.term) = %(all)s ORDER BY 1 DESC LIMIT %(limit)s",
+        {
+            **field.values,
+            "terms": stems,
+            "rarest": rarest,
+            "most": MOST_SCORED,
+            "all": len(stems),
+            "limit": WITH_ALL_TERMS,
+        },
+    ).fetchall()
+    items.update((document, item) for document, item in rows)
+    return [document for document, _ in rows]
+
+
+def _newest(connection: Connection, field: _Field, stem: str, items: dict[int, int]) -> list[int]:
+    rows = connection.execute(
+        f"SELECT {_DOCUMENT}, p.item_id {_POSTINGS} {field.where}"
+        " ORDER BY p.item_id DESC, 1 DESC LIMIT %(limit)s",
+        {**field.values, "terms": [stem], "limit": MOST_RANKED},
+    ).fetchall()
+    items.update((document, item) for document, item in rows)
+    return [document for document, _ in rows]
+
+
+def _noted(connection: Connection, hits: list[Scored], items: dict[int, int]) -> list[Noted]:
+    """Lessons with the event each was read from, where that is shared too."""
+    numbers = [items[hit.id] for hit in hits]
+    rows = connection.execute(
+        "SELECT i.id, i.session, i.seq, EXISTS (SELECT 1 FROM hub.run r"
+        " JOIN hub.item e ON e.id = r.item_id AND e.session = i.session AND e.kind = 'events'"
+        " WHERE r.field = 1 AND i.seq = ANY(r.seqs)) FROM hub.item i WHERE i.id = ANY(%s)",
+        (numbers,),
+    ).fetchall()
+    known = {row[0]: row for row in rows}
+    noted: list[Noted] = []
+    for hit in hits:
+        row = known.get(items[hit.id])
+        if row is None:
+            continue
+        number, session, seq, is_shared = row
+        event = event_id(session, seq) if is_shared and seq is not None else None
+        # What comes from no session stands alone: its own number, negative, is no other's.
+        noted.append(Noted(hit.id, session if session is not None else -number, hit.score, event))
+    return noted
+
+
+def _turns(
+    connection: Connection, found: dict[int, list[Scored]], items: dict[int, int]
+) -> frozenset[int]:
+    """Which of the events are turns, and so stand in the field over turns."""
+    known = frozenset(hit.id for hit in found[TURN])
+    others = sorted({items[hit.id] for hit in found[EVENT] if hit.id not in known})
+    rows = connection.execute(
+        "SELECT session, seqs FROM hub.run WHERE item_id = ANY(%s) AND field = 2", (others,)
+    ).fetchall()
+    return known | {event_id(session, seq) for session, seqs in rows for seq in seqs}

@@ -1,0 +1,152 @@
+"""A PostgreSQL of one's own for tests and demos: in a temporary directory, on loopback.
+
+PostgreSQL refuses to run as root, so it is started as another user where we are root. It ends with
+the process that started it, however that ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SETTINGS = {
+    # Tests kill the server, not the machine: what the system holds is not lost with it.
+    "fsync": "off",
+    "full_page_writes": "off",
+    "max_connections": "120",
+    "shared_buffers": "64MB",
+    "listen_addresses": "127.0.0.1",
+    "deadlock_timeout": "200ms",
+}
+START_SECONDS = 60
+
+
+def postgres_binaries() -> Path | None:
+    """The folder with `initdb` and `postgres` of the newest version; None where there is none."""
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=_version)
+    if installed:
+        return installed[-1].parent
+    found = shutil.which("postgres")
+    return Path(found).parent if found else None
+
+
+def _version(path: Path) -> float:
+    try:
+        return float(path.parts[-3])
+    except ValueError:
+        return 0.0
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def end_with_parent() -> None:
+    """For a child: the system ends it when the process that started it ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def unprivileged_user() -> str | None:
+    """The user to run a server as where we are root; None where we are not."""
+    if os.name == "nt" or os.geteuid() != 0:
+        return None
+    import pwd
+
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in known else "nobody"
+
+
+class PostgresServer:
+    """A running server. `url(database)` is how its superuser reaches it."""
+
+    def __init__(self, binaries: Path | None = None) -> None:
+        found = binaries or postgres_binaries()
+        if found is None:
+            raise FileNotFoundError("PostgreSQL is not installed: no postgres program was found")
+        self.binaries = found
+        self.user = unprivileged_user()
+        self.port = free_port()
+        self.directory = Path(tempfile.mkdtemp(prefix="sm-postgres-"))
+        if self.user:
+            shutil.chown(self.directory, self.user)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust",
+                  "-E", "UTF8", "--locale=C", "--no-sync")  # fmt: skip
+        self.start()
+
+    @property
+    def data(self) -> Path:
+        """The folder with the databases."""
+        return self.directory / "data"
+
+    def url(self, database: str = "postgres", user: str = "postgres") -> str:
+        """Where a database is, for a user who needs no password here."""
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = [f"-c{name}={value}" for name, value in SETTINGS.items()]
+        log = (self.directory / "log").open("ab")
+        with log:
+            self._process = subprocess.Popen(
+                [self.binaries / "postgres", "-D", self.data, f"-p{self.port}",
+                 f"-k{self.directory}", *options],
+                stdout=log, stderr=log, user=self.user, cwd=self.directory,
+                env=_plain_environment(), preexec_fn=end_with_parent,  # noqa: PLW1509  # one call
+            )  # fmt: skip
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError((self.directory / "log").read_text(errors="replace")[-2000:])
+            time.sleep(0.05)
+
+    def _answers(self) -> bool:
+        ready = subprocess.run(
+            [self.binaries / "pg_isready", "-q", "-h127.0.0.1", f"-p{self.port}"],
+            check=False, env=_plain_environment(),
+        )  # fmt: skip
+        return ready.returncode == 0
+
+    def kill(self) -> None:
+        """End it as a power cut would: every process of it at once."""
+        assert self._process is not None
+        # Without their parent the others end by themselves; -9 leaves it no time to tidy up.
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+
+    def close(self) -> None:
+        """Stop it and remove its directory."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)  # ends connections, then itself
+            try:
+                self._process.wait(START_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self.binaries / program, *arguments],
+            user=self.user, cwd=self.directory, env=_plain_environment(),
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stderr[-2000:]}")
+
+
+def _plain_environment() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
