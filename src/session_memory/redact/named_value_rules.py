@@ -17,6 +17,7 @@ from session_memory.redact.secret_names import (
 from session_memory.redact.value_checks import (
     has_random_run,
     is_environment,
+    is_jumble,
     is_key,
     is_literal,
     is_mixed,
@@ -175,6 +176,24 @@ NAMED = (
             "TOTP_SECRET = pyotp.random_base32()",
             "API_KEY_FILE=/run/secrets/api",
             "PRIVATE_KEY=/etc/ssl/private/key.pem",
+        ),
+    ),
+    Rule(
+        id="environment-line",
+        # Generated keys hold signs that end a value elsewhere: here it ends with its line.
+        pattern=rb"(?m)^[ \t]*(?:export[ \t]+|set[ \t]+)?[A-Z0-9_]*"
+        rb"(?:SECRET(?:_KEY)?|PASSWORD|PASSWD|TOKEN|_KEY)=([^\s'\"`$][^\s'\"`]{19,})[ \t]*\r?$",
+        group=1,
+        keywords=("secret=", "secret_key=", "password=", "passwd=", "token=", "_key="),
+        check=is_jumble,
+        must_match=(
+            "DJANGO_SECRET_KEY=+2i!*%t#3g%u1gb5hm2etdv4&ayt*6o8$7#-zyef\nDEBUG=0",
+            "DB_PASSWORD=a1(b2)&c3;d4|e5<f6>g7!h8",
+        ),
+        must_not_match=(
+            "API_KEY=process.env.API_KEY&&process.env.OTHER",
+            "SECRET_KEY=your-secret-key-goes-here&more",
+            "APP_TOKEN=https://h.test/a?token=1&b=2",
         ),
     ),
     Rule(

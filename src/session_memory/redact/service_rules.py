@@ -30,6 +30,15 @@ MODELS = (
         must_not_match=("sk-learn-compatible-estimators", "task-0123456789-abcdefghijklm"),
     ),
     Rule(
+        id="django",
+        # What Django writes into a new project; it says itself that it must not be kept.
+        pattern=rb"django-insecure-([^\s'\"`\\]{30,})",
+        group=1,
+        keywords=("django-insecure-",),
+        must_match=(fake("django-insecure-h-@^*$%&(=", 36),),
+        must_not_match=("django-insecure-key",),
+    ),
+    Rule(
         id="model-vendor",
         pattern=rb"xai-[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{30,}|api_org_[A-Za-z0-9]{30,}|"
         rb"r8_[A-Za-z0-9]{30,}|gsk_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{30,}|fw_[A-Za-z0-9]{22,}\b|"

@@ -99,6 +99,7 @@ _DIGIT = re.compile(rb"[0-9]")
 _LETTER = re.compile(rb"[A-Za-z]")
 _LOWER, _UPPER = re.compile(rb"[a-z]"), re.compile(rb"[A-Z]")
 _SYMBOL = re.compile(rb"[!@#$%^&*+=?~]")
+_SIGN = re.compile(rb"[!@#$%^&*+=?~();|<>-]")
 _KEY_MATERIAL = re.compile(rb"[A-Za-z0-9+/=]{32}")
 _UUID = re.compile(rb"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _DIGEST = re.compile(rb"(?i)(?:sha[0-9]+|md5)[-:=]|[0-9a-f]{40}$")
@@ -285,6 +286,13 @@ def is_password(value: bytes) -> bool:
         return False
     kinds = sum(bool(kind.search(head)) for kind in (_LOWER, _UPPER, _DIGIT, _SYMBOL))
     return kinds >= 3 or (kinds == 2 and bool(_DIGIT.search(head)) and len(head) >= 6)
+
+
+def is_jumble(value: bytes) -> bool:
+    """Looks generated from all signs of a keyboard: several kinds of them, and no address."""
+    head = value[:LOOKED_AT]
+    signs = len(set(_SIGN.findall(head)))
+    return signs >= 3 and bool(_DIGIT.search(head)) and b"://" not in head and is_value(head)
 
 
 def is_key(value: bytes) -> bool:
