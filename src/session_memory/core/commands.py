@@ -7,24 +7,26 @@ from functools import lru_cache
 
 import msgspec
 
+from session_memory.regex_cache import compiled
+
 SCAN_CHARS = 4096  # what stands later in a command is a here-document or a pasted script
 _NESTING = 3
 
-_HEREDOC = re.compile(
+_HEREDOC = compiled(
     r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1(.*?)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M
 )
 # Plain letters come first and in runs: one by one, each would be tried against all the rest.
-_TOKEN = re.compile(
+_TOKEN = compiled(
     r"""(?P<word>(?:[^\s'"|;&<>\\$\d]+|'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\."""
     r"""|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
     r"|(?P<joint>&&|\|\|&?|\|&?|;|&|\n)|.",
     re.S,
 )
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_REDIRECT = re.compile(r"\d?>{1,2}(?:&\d)?|<")
-_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?$")
-_PROGRAM_SUFFIX = re.compile(r"(?:\.(?:exe|cmd|bat|ps1))$")
-PYTHON = re.compile(r"(?:python|pypy)\d*(?:\.\d+)?$|py$")
+_ASSIGNMENT = compiled(r"[A-Za-z_]\w*=")
+_REDIRECT = compiled(r"\d?>{1,2}(?:&\d)?|<")
+_DURATION = compiled(r"\d+(?:\.\d+)?[smhd]?$")
+_PROGRAM_SUFFIX = compiled(r"(?:\.(?:exe|cmd|bat|ps1))$")
+PYTHON = compiled(r"(?:python|pypy)\d*(?:\.\d+)?$|py$")
 
 
 def words(text: str) -> frozenset[str]:
@@ -86,7 +88,7 @@ _VIEWERS = words("tail head cat less more tee grep rg sed awk sort uniq wc cut t
 
 # Each pattern is tried only where its word occurs: most commands have none of them.
 _CHANGES = tuple(
-    (word, re.compile(pattern))
+    (word, compiled(pattern))
     for word, pattern in (
         ("sed", r"\bsed\s+(?:-\w+\s+)*-\w*i"),
         ("perl", r"\bperl\s+-\w*i"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from session_memory.regex_cache import compiled
 
 SEQ_BITS = 24
 SEQ_MASK = (1 << SEQ_BITS) - 1
-_NAME = re.compile(r"(\d{1,12}):(\d{1,8})")
-_NUMBER = re.compile(r"\d{8,18}")
+_NAME = compiled(r"(\d{1,12}):(\d{1,8})")
+_NUMBER = compiled(r"\d{8,18}")
 
 
 def event_id(session_id: int, seq: int) -> int:

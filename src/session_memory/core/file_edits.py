@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
+
+from session_memory.regex_cache import compiled
 
 DIFF_LINES = 400
 """Of one edit; a longer one is cut."""
@@ -16,7 +17,7 @@ _OLD = ("old_string", "oldString", "old_str", "oldText")
 _NEW = ("new_string", "newString", "new_str", "newText")
 _WHOLE = ("content", "contents", "file_text")
 _PATHS = ("file_path", "filePath", "path", "target_file")
-_PATCH = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$")
+_PATCH = compiled(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$")
 
 
 class FileDiff(msgspec.Struct, frozen=True):

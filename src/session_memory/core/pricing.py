@@ -7,7 +7,6 @@ committed capacity and the surcharge of regional endpoints are left out.
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from functools import cache, lru_cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.core.schema import Usage
+from session_memory.regex_cache import compiled
 
 SYNTHETIC_MODEL = "<synthetic>"
 """Claude Code's name for an answer it wrote itself, without any model."""
@@ -24,12 +24,12 @@ PER_MILLION = 1_000_000
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
 
-BRACKETS = re.compile(r"\[[^\]]*\]$")
-BEDROCK_VENDOR = re.compile(r"^(?:[a-z-]+\.)?anthropic\.")
-BEDROCK_VERSION = re.compile(r"(?<=\d)-v\d+(?::\d+)?$")
-DASHED_DATE = re.compile(r"-(20\d\d)-(\d\d)-(\d\d)(?!\d)")
-DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
-SNAPSHOT = re.compile(r"-(?:20\d{6}|default|latest)$")
+BRACKETS = compiled(r"\[[^\]]*\]$")
+BEDROCK_VENDOR = compiled(r"^(?:[a-z-]+\.)?anthropic\.")
+BEDROCK_VERSION = compiled(r"(?<=\d)-v\d+(?::\d+)?$")
+DASHED_DATE = compiled(r"-(20\d\d)-(\d\d)-(\d\d)(?!\d)")
+DECIMAL_POINT = compiled(r"(?<=\d)\.(?=\d)")
+SNAPSHOT = compiled(r"-(?:20\d{6}|default|latest)$")
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

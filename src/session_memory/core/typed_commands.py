@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-_CHANGES_DIRECTORY = re.compile(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
-_PAGER = re.compile(
+from session_memory.regex_cache import compiled
+
+_CHANGES_DIRECTORY = compiled(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
+_PAGER = compiled(
     r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head|grep|egrep|rg|less|cat|wc|sort)\b"
     r"(?:'[^']*'|\"[^\"]*\"|[^|;&'\"])*)(?=\s*$|\s*\|)"
 )
-_FIRST_CD = re.compile(r"""^cd\s+(?:'([^'\n]+)'|"([^"\n]+)"|([^\s;&|'"]+))\s*(?:&&|;)""")
-_DRIVE = re.compile(r"^/([A-Za-z])/")
+_FIRST_CD = compiled(r"""^cd\s+(?:'([^'\n]+)'|"([^"\n]+)"|([^\s;&|'"]+))\s*(?:&&|;)""")
+_DRIVE = compiled(r"^/([A-Za-z])/")
 
 
 def typed_command(command: str) -> str:

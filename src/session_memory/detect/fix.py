@@ -26,6 +26,7 @@ from session_memory.detect.same_error import (
 )
 from session_memory.distil.cures import file_name
 from session_memory.distil.lasting import is_editor_call, mends
+from session_memory.regex_cache import compiled
 from session_memory.store.loop import Failures, Patterns
 
 MAX_CURES = 3
@@ -33,7 +34,7 @@ _LINES = 8
 _COMMAND_CHARS = 400
 _MAX_QUOTES = 20
 _RARE = 3  # what worked this much less often than the best is chance
-_REFUSED = re.compile(
+_REFUSED = compiled(
     r"user doesn't want to proceed|tool use was rejected|request interrupted"
     r"|sibling tool call errored",
     re.I,

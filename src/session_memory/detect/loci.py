@@ -10,10 +10,11 @@ from session_memory.core.commands import Step, steps, words
 from session_memory.core.loop.patterns import SignalType
 from session_memory.core.text.masks import excerpt, mask
 from session_memory.detect.ordinary import is_ordinary_error
+from session_memory.regex_cache import compiled
 
 UNQUOTED = "unquoted ?, *, [ or ]"
 """The locus of a word that the shell took for a pattern: what the word was makes no difference."""
-_ZSH_PATTERN = re.compile(r"(?:zsh|\(eval\)):\d*:? ?no matches found")
+_ZSH_PATTERN = compiled(r"(?:zsh|\(eval\)):\d*:? ?no matches found")
 _LOCUS_CHARS = 160
 _CACHED_LOCI = 65_536
 _STEPS = 3
@@ -26,7 +27,7 @@ _WITH_SUBCOMMAND = words(
     " wrangler supabase prisma turbo nx lerna mix rebar3 stack cabal opam dune zig rustup"
     " pre-commit ruff codex claude grok gemini tmux launchctl ansible vault nix"
 )
-_SIMPLE = re.compile(r"[a-z]+ [\w./=:@,+ -]*\w")
+_SIMPLE = compiled(r"[a-z]+ [\w./=:@,+ -]*\w")
 _WRAPS = words("uv poetry pdm hatch conda")  # they run another program, which names the step
 _WRAPPING = words("exec dlx x")
 _TWO_WORDS = {
@@ -41,7 +42,7 @@ _TWO_WORDS = {
     "aws": words("s3 ec2 iam lambda sts ssm ecs"),
     "go": words("mod tool"),
 }
-_RUNS_SCRIPT = re.compile(
+_RUNS_SCRIPT = compiled(
     r"(?:(?:python|pypy)[\d.]*|node|ruby|perl|bash|sh|zsh|tsx|ts-node|bun|deno)$"
 )
 _PREPARATION = words("cd pushd set export source . unset mkdir true false : sleep wait exit if fi")
@@ -54,8 +55,8 @@ _TAKES_WORD = words(
     "-C -c --git-dir --work-tree --prefix --cwd --dir --filter --workspace --project --directory"
     " --namespace --context --kubeconfig --profile --region"
 )
-_WORD = re.compile(r"[A-Za-z][\w:.-]*$")
-_VERB = re.compile(r"[a-z]+(?:-[a-z]+)*$")
+_WORD = compiled(r"[A-Za-z][\w:.-]*$")
+_VERB = compiled(r"[a-z]+(?:-[a-z]+)*$")
 # The first word after these is what they work on, not what they do.
 _TAKES_DATA = words(
     "rm cp mv ln chmod chown touch kill pkill killall open code curl wget ssh scp rsync tar unzip"
@@ -63,7 +64,7 @@ _TAKES_DATA = words(
     " nano source eval exec xargs time seq say osascript"
 )
 
-_MISSING_TOOL = re.compile(
+_MISSING_TOOL = compiled(
     r"(?:(?P<a>[\w.+-]+): command not found(?!: )"
     r"|sh: (?:line )?\d+: (?P<g>[\w.+-]+): not found"
     r"|command not found: (?P<b>[\w.+-]+)"
@@ -72,26 +73,26 @@ _MISSING_TOOL = re.compile(
     r"|[Tt]he term '(?P<e>[\w.+-]+)' is not recognized"
     r"|env: [‘'\"]?(?P<f>[\w.+-]+)[’'\"]?: No such file)"
 )
-_MISSING_MODULE = re.compile(
+_MISSING_MODULE = compiled(
     r"No module named ['\"]?(?P<a>[\w-]+)"
     r"|Cannot find (?:module|package) ['\"](?P<b>@?[\w/-][\w/.-]*)['\"]"
 )
-_REFUSED = re.compile(
+_REFUSED = compiled(
     r"user doesn't want to proceed|tool use was rejected|rejected by user|user rejected"
     r"|permission to use \w+ (?:with|has been denied)|auto-denied",
     re.I,
 )
 _WRONG_PLACE = (
-    (re.compile(r"not a git repository", re.I), "git repository"),
-    (re.compile(r"(?:ENOENT|no such file|could not (?:read|find)).*?(package\.json)", re.I), ""),
-    (re.compile(r"could not find [`'\"]?(Cargo\.toml)", re.I), ""),
-    (re.compile(r"(go\.mod) file not found", re.I), ""),
-    (re.compile(r"no (?:rule|makefile).*?(makefile) found|No targets.*?no (makefile)", re.I), ""),
+    (compiled(r"not a git repository", re.I), "git repository"),
+    (compiled(r"(?:ENOENT|no such file|could not (?:read|find)).*?(package\.json)", re.I), ""),
+    (compiled(r"could not find [`'\"]?(Cargo\.toml)", re.I), ""),
+    (compiled(r"(go\.mod) file not found", re.I), ""),
+    (compiled(r"no (?:rule|makefile).*?(makefile) found|No targets.*?no (makefile)", re.I), ""),
     (
-        re.compile(r"(?:no such file|not found|does not).*?(pyproject\.toml|tsconfig\.json)", re.I),
+        compiled(r"(?:no such file|not found|does not).*?(pyproject\.toml|tsconfig\.json)", re.I),
         "",
     ),
-    (re.compile(r"\bcd: .*?(?:no such file|not a directory)", re.I), "cd"),
+    (compiled(r"\bcd: .*?(?:no such file|not a directory)", re.I), "cd"),
 )
 
 # Most errors have none of these words; a dozen regular expressions can then be skipped.
@@ -100,7 +101,7 @@ _HINTS = (
     *("doesn't want", "rejected", "denied", "could not", "enoent", "makefile", ".toml", ".json"),
 )
 # A word outside of masks: a path or a number alone does not say what went wrong.
-_TELLING = re.compile(r"(?<![<\w])[^\W\d_]{2,}(?![\w>])")
+_TELLING = compiled(r"(?<![<\w])[^\W\d_]{2,}(?![\w>])")
 
 
 @cache
@@ -226,7 +227,7 @@ _STOP = words(
     " just me my no not of ok on or please should so that the them then there this to too up was we"
     " what when why will with would you your wait actually hmm hey again still"
 )
-_TERM = re.compile(r"[a-z][\w'./+-]*[\w+]")
+_TERM = compiled(r"[a-z][\w'./+-]*[\w+]")
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from session_memory.regex_cache import compiled
+
 # Commands that ask a question: exit code 1 is an answer.
 _QUERIES = (
     *("git status", "git diff", "git log", "git show", "git branch", "git rev-parse", "git grep"),
@@ -24,7 +26,7 @@ _STOP_AT_CONFLICT = (
     "git am",
     "git stash pop",
 )
-_FOUND_NOTHING = re.compile(
+_FOUND_NOTHING = compiled(
     r"(?:\S*/)?(?:ls|cat|head|tail|less|[ef]?grep|rg|find|fd|sed|awk|wc|stat|file|tree|diff|du|nl"
     r"|bat|sort|jq|realpath|readlink): "
     r".*(?:no such file|cannot access|can't read|(?:is|not) a directory)"
@@ -37,7 +39,7 @@ _FOUND_NOTHING = re.compile(
 # Most errors have none of these words; the regular expression can then be skipped.
 _HINTS = ("no such file", "cannot", "can't read", "a directory", "does not exist", "fatal: ")
 _SHORT = 20
-_SAYS_NOTHING = re.compile(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$", re.I)
+_SAYS_NOTHING = compiled(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$", re.I)
 
 
 @lru_cache(maxsize=4096)

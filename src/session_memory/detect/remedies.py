@@ -6,7 +6,6 @@ remedy whatever else the call said. Where the change cannot be named there is no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -18,15 +17,16 @@ from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.detect.loci import UNQUOTED, cached_error_locus
 from session_memory.distil.lasting import proves_install
 from session_memory.distil.project_checks import FIXES
+from session_memory.regex_cache import compiled
 
 _QUOTE = "quote arguments that contain `?`, `*`, `[` or `]`."
 _EXAMPLE_CHARS = 70
 _WRAPPER_WORDS = 4
-_TOOL_CALL = re.compile(
+_TOOL_CALL = compiled(
     r"(?:[A-Z]\w*|apply_patch|edit\w*|write\w*|read\w*|str_replace\w*|replace|update_plan)(?: |$)"
 )
-_NAME = re.compile(r"[A-Za-z][A-Za-z:_-]*$")
-_PATTERN_CHARS = re.compile(r"[?*\[\]]")
+_NAME = compiled(r"[A-Za-z][A-Za-z:_-]*$")
+_PATTERN_CHARS = compiled(r"[?*\[\]]")
 _GOES_SOMEWHERE = words("cd pushd set export source . true sleep echo printf")
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from session_memory.core.commands import words
 from session_memory.core.text.masks import mask, mask_numbers
 from session_memory.detect.loci import error_locus
+from session_memory.regex_cache import compiled
 
-_CUT = re.compile(r"\s*(?:…|\.\.\.)$")
+_CUT = compiled(r"\s*(?:…|\.\.\.)$")
 _LEAST_PART = 20
 """Characters from which on a part of a line stands for the whole."""
 _LEAST_BEGINNING = 12
-_MASK = re.compile(r"<\w+>")
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_MASK = compiled(r"<\w+>")
+_WORD = compiled(r"[^\W\d_]{3,}")
 # Words of counts, summaries and wrappers: a line of these alone says that something went wrong,
 # not what.
 _SAYS_NOTHING = words(
@@ -29,18 +28,18 @@ _SAYS_NOTHING = words(
     " equal true false null undefined assertionerror expect some were emitted while"
 )
 # Which command failed, or which assertion: the reason stands on another line.
-_NO_REASON = re.compile(
+_NO_REASON = compiled(
     r"failed to push some refs|exited with (?:code|status)"
     r"|^npm (?:error|ERR!) (?:path|command|workspace|location|errno|Lifecycle|A complete log)\b"
     r"|exit (?:code|status) \d|expect\(.*\)\.|\.\.\.(?:Failed|Passed)$"
     r"|^\[FAILED\]|^\[[^\]]+\] (?:ERROR )?(?:task )?failed$"
 )
 # Words of a language, not of what was run: any script in any project may print them.
-_OF_ANY_SCRIPT = re.compile(
+_OF_ANY_SCRIPT = compiled(
     r"(?:Uncaught )?(?:\w+\.)*"
     r"(?:Syntax|Indentation|Type|Value|Reference|Range|EOF|JSONDecode)Error: "
 )
-_NAMES_SOMETHING = re.compile(r"['\"`\d/_]|[a-z][A-Z]|\w\.\w")
+_NAMES_SOMETHING = compiled(r"['\"`\d/_]|[a-z][A-Z]|\w\.\w")
 
 
 def telling_words(line: str) -> list[str]:
@@ -54,7 +53,7 @@ def telling_words(line: str) -> list[str]:
     return [word for word in found if word.lower() not in _SAYS_NOTHING]
 
 
-_TASK = re.compile(
+_TASK = compiled(
     r"^error: script \"(?P<bun>[\w:.-]+)\" exited|^\[(?P<mise>[\w:.-]+)\] ERROR task failed"
     r"|^g?make(?:\[\d+\])?: \*\*\* \[(?:\S+: )?(?P<make>[\w:.-]+)\] Error"
     r"|^npm (?:ERR!|error) Lifecycle script `(?P<npm>[\w:.-]+)` failed"

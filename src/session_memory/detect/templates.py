@@ -16,6 +16,7 @@ from math import ceil
 import msgspec
 
 from session_memory.core.text.masks import mask
+from session_memory.regex_cache import compiled
 
 SIMILAR = 0.5
 """Share of equal tokens from which on two texts of one length are the same message."""
@@ -24,11 +25,11 @@ SHARED_WORDS = 0.6
 _CROWD = 50  # words shared by more groups than this are skipped: they are slow and distinguish none
 _LEADING = 2  # tokens that must be equal: messages begin with what they are about
 ANY = "<*>"
-_SEPARATE = re.compile(r"([=,;])")  # not brackets: "()" and "(host)" are one token each
+_SEPARATE = compiled(r"([=,;])")  # not brackets: "()" and "(host)" are one token each
 # Variable parts that the masks for prose leave alone: addresses, hosts, ids with digits.
-_HOST = re.compile(r"^(?:[\w-]+\.)+[a-z]{2,}$", re.I)
-_VARIABLE = re.compile(r"<(?:time|uuid|url|str|path|hex|n|\*)>|\d")
-_LETTERS = re.compile(r"[^\W\d_]{2}")
+_HOST = compiled(r"^(?:[\w-]+\.)+[a-z]{2,}$", re.I)
+_VARIABLE = compiled(r"<(?:time|uuid|url|str|path|hex|n|\*)>|\d")
+_LETTERS = compiled(r"[^\W\d_]{2}")
 
 
 class Group(msgspec.Struct):

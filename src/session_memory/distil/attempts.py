@@ -11,6 +11,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.core.text.masks import error_lines
 from session_memory.distil.check_output import check_passed
 from session_memory.distil.checks import check_of
+from session_memory.regex_cache import compiled
 
 MAX_ATTEMPTS = 3000
 """Calls of a session that are kept for finding cures; later ones replace the oldest."""
@@ -21,19 +22,17 @@ _HEAD_CHARS = 300
 _ERROR_LINES = 8
 _MAX_OPEN = 2000  # calls whose result never came
 # Codex answers at once for a command that takes long, and gives the rest when it is polled.
-_STILL_RUNNING = re.compile(r"Process running with session ID (\d+)")
-_POLLED = re.compile(r'"session_id":\s*"?(\d+)')
-_PREFACE = re.compile(
-    r"(?:(?:Chunk ID|Wall time|Process exited|Original token)[^\n]*\n)*Output:\n?"
-)
+_STILL_RUNNING = compiled(r"Process running with session ID (\d+)")
+_POLLED = compiled(r'"session_id":\s*"?(\d+)')
+_PREFACE = compiled(r"(?:(?:Chunk ID|Wall time|Process exited|Original token)[^\n]*\n)*Output:\n?")
 # A shell that could not begin a part of a pipe says so; the exit code is of the last part.
-_SHELL_ERROR = re.compile(
+_SHELL_ERROR = compiled(
     r"^(?:\(eval\):\d+: |zsh:\d+: |bash: line \d+: |sh: )"
     r"(?:no matches found|command not found|\S+: command not found)",
     re.M,
 )
 # What a package manager or a tool prints when it gives up, where a pipe hides its exit code.
-_SAYS_ERROR = re.compile(r"^\s*(?:ERR_[A-Z]|\u2009?ERR!|npm (?:ERR!|error)|error: |fatal: )", re.M)
+_SAYS_ERROR = compiled(r"^\s*(?:ERR_[A-Z]|\u2009?ERR!|npm (?:ERR!|error)|error: |fatal: )", re.M)
 
 
 class Attempt(msgspec.Struct):

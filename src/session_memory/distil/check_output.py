@@ -7,10 +7,11 @@ from functools import lru_cache
 
 from session_memory.core.text.masks import window, without_colour
 from session_memory.distil.checks import Check
+from session_memory.regex_cache import compiled
 
 # A summary outranks what tests print on their way: they provoke errors on purpose.
 # What begins with a word or a line stands together: one question at most places of a text, not ten.
-_FAILED = re.compile(
+_FAILED = compiled(
     r"\b(?:[1-9]\d* (?:tests? |specs? |checks? )?(?:failed|failures?|failing|errors?|fail)\b"
     r"|(?:failed|failures|errors|fail)[:=] ?[1-9]|B(?:UILD|uild) (?:FAILED|failed)\b"
     r"|error(?:\[E\d+\]| TS\d+| CS\d+): |npm ERR!)"
@@ -20,7 +21,7 @@ _FAILED = re.compile(
     re.M,
 )
 # In lower case, as the text then is.
-_PASSED = re.compile(
+_PASSED = compiled(
     r"\b(?:[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|all (?:checks|tests) passed"
     r"|0 (?:errors?|failures?|fail|failed|problems|issues)\b|no (?:issues|errors|problems) found"
     r"|built in\b)|^(?:ok\s+\S|pass\b|ok\b|\s*finished `?\w+)|(?<![a-z])exit[ :=]{1,2}0\b",
@@ -30,10 +31,10 @@ _CONTENT = (
     *("build success", "test result: ok", "success: no issues", "build_ok"),
     *("compiled successfully", "no fixes applied"),
 )
-_TROUBLE = re.compile(r"\berror: |^\S+\.\w+:\d+:\d+: ", re.M)
+_TROUBLE = compiled(r"\berror: |^\S+\.\w+:\d+:\d+: ", re.M)
 _TROUBLES = ("Traceback (most recent", "command not found", "No such file or directory")
-_ECHO = re.compile(r"^(?:[$>] .*|\(?Bash completed with no output\)?|\s*)$", re.M)
-_STILL_RUNNING = re.compile(
+_ECHO = compiled(r"^(?:[$>] .*|\(?Bash completed with no output\)?|\s*)$", re.M)
+_STILL_RUNNING = compiled(
     r"Process running with session ID|[Rr]unning in (?:the )?background|moved to the background"
 )
 

@@ -17,6 +17,7 @@ from session_memory.core.commands import (
     steps,
     words,
 )
+from session_memory.regex_cache import compiled
 
 CheckKind = Literal["test", "build", "lint", "types"]
 
@@ -113,7 +114,7 @@ _TASK_RUNNERS = words(
 )
 _PACKAGE_MANAGERS = words("npm pnpm yarn bun composer deno")
 _TASK_VERBS = frozenset(("run", "run-script", "-s", "task"))
-_TASK_NAME = re.compile(
+_TASK_NAME = compiled(
     r"(?P<types>type-?check|types?$|tsc|mypy|pyright)"
     r"|(?P<lint>lint|format[:_-]?check|fmt[:_-]?check|check[:_-]?(?:format|fmt)|checks?$|vet$|clippy|audit)"
     r"|(?P<test>(?:^|[^a-z])(?:tests?|specs?|e2e|unit|verify|validate|ci|integration"
@@ -121,12 +122,12 @@ _TASK_NAME = re.compile(
     r"|(?P<build>(?:^|[^a-z])(?:build|compile|bundle|package|assemble|all|dist)(?:$|[^a-z]))",
     re.I,
 )
-_SCRIPT_NAME = re.compile(
+_SCRIPT_NAME = compiled(
     r"(?:^|[_-])(?:(?P<test>tests?|checks?|ci|verify|validate)|(?P<lint>lint)|(?P<build>build))"
     r"(?:[_.-]|$)",
     re.I,
 )
-_LINTER = re.compile(r"lint(?:er)?(?:@[\w.-]+)?$")  # most linters are called so
+_LINTER = compiled(r"lint(?:er)?(?:@[\w.-]+)?$")  # most linters are called so
 _BREAKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("+") else 32 for byte in range(256))
 
 
@@ -166,7 +167,7 @@ class Check(msgspec.Struct, frozen=True):
     exit_tells: bool
 
 
-_TAG = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")
+_TAG = compiled(r"\[REDACTED_SECRET:[0-9a-f]+\]")
 
 
 @lru_cache(maxsize=1024)

@@ -21,9 +21,10 @@ from session_memory.distil.sentences import (
     without_start,
 )
 from session_memory.distil.substance import names_code, own_terms
+from session_memory.regex_cache import compiled
 
 _READ_CHARS = 6000
-_LETTERS = re.compile(r"[a-z]+|[^\W\d_]{2,}")
+_LETTERS = compiled(r"[a-z]+|[^\W\d_]{2,}")
 _STEM = 5
 _LEAST_WORD = 3
 _LEAST_HEADING = 3
@@ -32,13 +33,13 @@ _FIRST = 2
 """What the first sentence counts more: it mostly says what was done."""
 _ROOM = 100
 """Characters below which what is left of the limit is not filled with half a sentence."""
-_HEADING = re.compile(r"#{1,6}[ \t]+(?P<marked>.+)|\*\*(?P<bold>[^*]+?):?\*\*:?$")
-_NO_PROSE = re.compile(r"\||[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
+_HEADING = compiled(r"#{1,6}[ \t]+(?P<marked>.+)|\*\*(?P<bold>[^*]+?):?\*\*:?$")
+_NO_PROSE = compiled(r"\||[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
 _CHECKS = (
     r"(?:(?:all|both|the|full|every|existing|unit|integration|\d[\d,]*|e2e)[ /+&]*)*"
     r"(?:tests?|checks?|lint(?:ing|er)?|builds?|type-?check\w*|suites?|test suite|everything|it)"
 )
-_LEADS_UP = re.compile(
+_LEADS_UP = compiled(
     r"(?:done|fixed|perfect|great|added|yes|yep|all (?:set|done|clean|green|good|passing)(?: now)?"
     r"|(?:now|also|so now|final state|summary|changes(?: made)?|you can now use))[.!:,]*$"
     rf"|{_CHECKS}(?:,? (?:and|\+|&) {_CHECKS})* (?:all |now |still |is |are )*"
@@ -57,14 +58,14 @@ _LEADS_UP = re.compile(
     re.I | re.S,
 )
 # What tells by its end that it leads up to something.
-_ENDS_AS_STATE = re.compile(
+_ENDS_AS_STATE = compiled(
     r".{0,60}\b(?:is|are) (?:closed|ready (?:for|to) \w+|untouched|pushed)[.!]?$"
     r"|.*\bexisting\b.{0,40}\bwarnings?\.$",
     re.I | re.S,
 )
 _STATES = ("closed", "ready", "untouched", "pushed", "existing")
 # Under such headings stands what was wrong, how it was tested or how it is used.
-_ASIDE = re.compile(
+_ASIDE = compiled(
     r"(?:\W|\d)*(?:the )?(?:issues?|problems?|bugs?|findings|before|previously|tests?|testing"
     r"|verif\w+|usage|navigation|keys?|key ?bindings|controls|shortcuts|examples?"
     r"|how to|next|remaining|notes?|observations|results?|\w+ results|output"
@@ -75,11 +76,11 @@ _KEY = (
     r"(?:\S|up|down|left|right|enter|return|esc|escape|tab|space|home|end"
     r"|(?:ctrl|alt|shift|cmd)[+-]\S+)"
 )
-_BINDING = re.compile(rf"(?:`{_KEY}(?:/{_KEY})?`(?:, ?| / ?| or )?)+ *(?:[-–—=:]|\()", re.I)
-_COUNTS = re.compile(r"[A-Z][\w ]{2,30}: \d[\d.,%]*(?:$|\s)|\d+(?:\.\d+)?(?:ms|%| ms)\b.*=")
-_GOES_ON = re.compile(r"(?:,|\b(?:or|and|OR|AND))$")
+_BINDING = compiled(rf"(?:`{_KEY}(?:/{_KEY})?`(?:, ?| / ?| or )?)+ *(?:[-–—=:]|\()", re.I)
+_COUNTS = compiled(r"[A-Z][\w ]{2,30}: \d[\d.,%]*(?:$|\s)|\d+(?:\.\d+)?(?:ms|%| ms)\b.*=")
+_GOES_ON = compiled(r"(?:,|\b(?:or|and|OR|AND))$")
 _GOES_ON_CHARS = 4
-_SUMMARY = re.compile(r"(?:summary|overview|changes)\s*[:–—-]\s*", re.I)
+_SUMMARY = compiled(r"(?:summary|overview|changes)\s*[:–—-]\s*", re.I)
 
 
 class _Part(msgspec.Struct, frozen=True):

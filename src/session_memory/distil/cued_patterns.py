@@ -8,6 +8,7 @@ from functools import cache
 import msgspec
 
 from session_memory.core.commands import words
+from session_memory.regex_cache import compiled
 
 _KEPT = frozenset(b"'-_")
 # By bytes: `str.translate` takes several times as long, and every sentence is looked at.
@@ -49,7 +50,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 @cache  # on first use: compiling takes long, and many sessions have no cue of a pattern
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return compiled(pattern)
 
 
 def cued(cues: str, *parts: str) -> Cued:

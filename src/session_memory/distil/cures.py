@@ -32,6 +32,7 @@ from session_memory.distil.put_right import (
     was_advised,
     without_pagers,
 )
+from session_memory.regex_cache import compiled
 
 AFTER = 120
 """Calls after a failure among which its cure is looked for."""
@@ -43,26 +44,26 @@ _STEPS = 8  # of one cure
 _FEW_FILES = 4
 
 _STOPPED = frozenset((130, 137, 143))  # interrupted or killed: nothing failed
-_NOT_RUN = re.compile(r"sibling tool call errored|user doesn't want to proceed|interrupted", re.I)
+_NOT_RUN = compiled(r"sibling tool call errored|user doesn't want to proceed|interrupted", re.I)
 # Git stops and waits: that is its work.
-_CONFLICT = re.compile(r"^CONFLICT \(|Automatic merge failed", re.M)
+_CONFLICT = compiled(r"^CONFLICT \(|Automatic merge failed", re.M)
 _INSTALLERS = words(
     "npm pnpm yarn bun pip pip3 uv brew apt apt-get cargo go gem bundle poetry mise asdf rustup"
 )
 _RUNNERS = words("make gmake just task mise npm pnpm yarn bun nx turbo tox nox gradle mvn rake")
 _SYNCS = words("push pull fetch")
 _GIT_REMEDIES = words("pull fetch rebase merge remote")
-_MISSING_MODULE = re.compile(
+_MISSING_MODULE = compiled(
     r"(?:Cannot find (?:package|module)|No module named|no required module provides package) "
     r"['\"]?([@\w][\w./@-]+)"
 )
 _TELLING_CHARS = 120
-_SETS_TEXT = re.compile(r"\w+=(?:\$'|\$\(cat|['\"])")
+_SETS_TEXT = compiled(r"\w+=(?:\$'|\$\(cat|['\"])")
 _FILTERS = words("grep egrep rg")
 _FORMATS = words("format fmt")
-_SCRATCH = re.compile(r"^/tmp/|^/private/tmp/|^/var/folders/|[\\/]Temp[\\/]|scratchpad")
-_IN_QUOTES = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
-_PART = re.compile(r"\|\|?(?=\s)|&&|;(?=\s)|\n")
+_SCRATCH = compiled(r"^/tmp/|^/private/tmp/|^/var/folders/|[\\/]Temp[\\/]|scratchpad")
+_IN_QUOTES = compiled(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
+_PART = compiled(r"\|\|?(?=\s)|&&|;(?=\s)|\n")
 
 
 class CureLog:

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 
 from session_memory.core.commands import Step, steps, words
+from session_memory.regex_cache import compiled
 
 _PUBLISHERS = words("npm pnpm yarn bun cargo twine poetry uv hatch gem")
 _DEPLOYERS = words("vercel fly flyctl netlify wrangler firebase railway")
@@ -28,13 +29,11 @@ _GH = frozenset(
     )
 )
 _SENDS = words("PUT PATCH POST DELETE")
-_ASKS_STATUS = re.compile(r"-[a-zA-Z]*[If]$|--(?:head|fail)$|.*http_code")
-_HINTS = re.compile(r"\b(?:commit|push|publish|deploy|prod|apply|rollout|upgrade|gh|curl)\b")
+_ASKS_STATUS = compiled(r"-[a-zA-Z]*[If]$|--(?:head|fail)$|.*http_code")
+_HINTS = compiled(r"\b(?:commit|push|publish|deploy|prod|apply|rollout|upgrade|gh|curl)\b")
 _ASKS_ONLY = words("--help -h --dry-run --abort")
 # A pipe hides the exit code; these begin the line in which git and others refuse.
-_REFUSES = re.compile(
-    r"^\s*(?:! \[(?:remote )?rejected\]|error: |fatal: |npm (?:ERR!|error))", re.M
-)
+_REFUSES = compiled(r"^\s*(?:! \[(?:remote )?rejected\]|error: |fatal: |npm (?:ERR!|error))", re.M)
 
 
 @lru_cache(maxsize=1024)

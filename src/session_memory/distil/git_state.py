@@ -13,25 +13,26 @@ import msgspec
 from session_memory.core.schema import GitState
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.attempts import Attempt
+from session_memory.regex_cache import compiled
 
 _SUBJECT_CHARS = 100
 _NAME = r"[\w./#@+-]{1,120}"
-_COMMITTED = re.compile(rf"^\[({_NAME})(?: \([\w-]+\))? ([0-9a-f]{{7,40}})\] (.+)$", re.M)
-_SWITCHED = re.compile(
+_COMMITTED = compiled(rf"^\[({_NAME})(?: \([\w-]+\))? ([0-9a-f]{{7,40}})\] (.+)$", re.M)
+_SWITCHED = compiled(
     rf"(?:Switched to (?:a new )?branch|Already on|\(new branch) '({_NAME})'"
     rf"|^On branch ({_NAME})$",
     re.M,
 )
-_SHORT_STATUS = re.compile(rf"^## ({_NAME}?)(?:\.\.\.\S+)?(?: \[[^\]]*\])?$", re.M)
-_PUSHED = re.compile(
+_SHORT_STATUS = compiled(rf"^## ({_NAME}?)(?:\.\.\.\S+)?(?: \[[^\]]*\])?$", re.M)
+_PUSHED = compiled(
     r"^[ *+=!]{1,3}\s*(?:(\[new branch\])|[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+\S+ -> "
     rf"({_NAME})",
     re.M,
 )
-_PULL_REQUEST = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests)/(\d+)")
-_MERGED = re.compile(r"\"state\": ?\"MERGED\"|^state:\s*MERGED", re.M)
-_STOPPED = re.compile(r"^CONFLICT \(|^error: could not apply |Automatic merge failed", re.M)
-_STOPPABLE = re.compile(r"\bgit\b.*\b(?:rebase|merge|cherry-pick|pull|commit)\b")
+_PULL_REQUEST = compiled(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests)/(\d+)")
+_MERGED = compiled(r"\"state\": ?\"MERGED\"|^state:\s*MERGED", re.M)
+_STOPPED = compiled(r"^CONFLICT \(|^error: could not apply |Automatic merge failed", re.M)
+_STOPPABLE = compiled(r"\bgit\b.*\b(?:rebase|merge|cherry-pick|pull|commit)\b")
 MAIN_BRANCHES = frozenset(("main", "master", "trunk", "develop", "HEAD"))
 
 

@@ -9,9 +9,10 @@ from session_memory.core.text.masks import excerpt
 from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
 from session_memory.distil.sentences import sentences_of
 from session_memory.distil.substance import SHORT_CHARS, stands_alone
+from session_memory.regex_cache import compiled
 
 # A test of our own tools, or a program asking for a title or summary: nothing to learn.
-_PROBE = re.compile(
+_PROBE = compiled(
     r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b"
     r"|\b(?:reply|respond|answer) (?:only )?with"
     r" (?:exactly\b|the exact (?:marker|word|text|string)\b|\S{1,80} only\b)"
@@ -29,7 +30,7 @@ _NOD = words(
     " create open a b c d e new pr directly 1 2 3 4 5 6 7 8 9"
 )
 # Pasted from a shell, where what is asked is not said; what the user does; another's message.
-_NOT_ASKED = re.compile(
+_NOT_ASKED = compiled(
     r"\A(?:[❯➜$%›] |[\w ]{1,24}\s[❯➜›] )"
     r"|\A(?:(?:ok|okay|hm+|wait|now|and|so|well|alright)[ ,.]+)*"
     r"(?:let me|i'?ll|i will|i'?m going to) (?:just )?(?:try|test|check|see|look|have a|play)\b"

@@ -12,6 +12,7 @@ import msgspec
 from session_memory.core.schema import ObservationType
 from session_memory.core.text.masks import window
 from session_memory.distil.sentences import first_sentence, plain
+from session_memory.regex_cache import compiled
 
 _LABELS: dict[ObservationType, str] = {
     "decision": r"decisions?|decided",
@@ -29,24 +30,24 @@ _LABEL = rf"(?:(?P<completion_claim>status)(?=[*_ ]{{0,4}}:[*_ ]{{0,4}}{{finishe
 _FINISHED = r"(?:done|complete|completed|finished)\b"
 _OPENING = r"(?:[ \t>#•✅☑⚠️🚧❌*_+-]|\d{1,2}[.)][ \t]|\[[ xX]\][ \t]){0,10}"
 _COLON = r"[*_ ]{0,4}[:：][*_ \t]{0,4}"
-_AT_LINE = re.compile(
+_AT_LINE = compiled(
     rf"^{_OPENING}{_LABEL.replace('{finished}', _FINISHED)}{_COLON}(?P<value>[^\n]*)$", re.I | re.M
 )
 # A cheap look first: few lines have a colon near their start.
-_CANDIDATE = re.compile(r"^[^\n:：]{3,50}[:：]", re.M)
+_CANDIDATE = compiled(r"^[^\n:：]{3,50}[:：]", re.M)
 # Inside a line a label only follows the end of something else.
-_INLINE = re.compile(
+_INLINE = compiled(
     rf"(?:[;；]|(?<=[.!?]))[ \t]*[*_]{{0,2}}{_LABEL.replace('{finished}', _FINISHED)}{_COLON}", re.I
 )
-_ITEM = re.compile(r"^[ \t]{0,12}(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(.+)$")
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
+_ITEM = compiled(r"^[ \t]{0,12}(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(.+)$")
+_FENCE = compiled(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
 _LISTED = frozenset(
     ("decision", "constraint", "pending_item", "completed_item", "blocker", "session_dod")
 )
 _MAX_ITEMS = 12
 _MAX_CHARS = 500
-_WORD = re.compile(r"[^\W_]")
-_NOTHING = re.compile(
+_WORD = compiled(r"[^\W_]")
+_NOTHING = compiled(
     r"(?:none|nothing|n/?a|no|yes|true|false|tbd|all|-+)\b[^\w]*$|[^.]{1,60} vs\.? [^.]{1,60}$",
     re.I,
 )

@@ -8,27 +8,28 @@ from session_memory.core.commands import normalized, words
 from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import typed_command
 from session_memory.distil.substance import is_operation, is_unspaced, own_words
+from session_memory.regex_cache import compiled
 
 COMMAND_CHARS = 100
 """A longer command is not typed again."""
 
-_LASTS = re.compile(
+_LASTS = compiled(
     r"\b(?:always|never|remember|from now on|going forward|in (?:the )?future|every ?time"
     r"|whenever|at all times|as (?:a )?learnings?|(?:agents|claude)[ .]?md)\b",
     re.I,
 )
-_AT_ITS_MOMENT = re.compile(
+_AT_ITS_MOMENT = compiled(
     r"\b(?:this|these|those|we did|you did)\b|\b(?:like|do|with|of|about|at) that\b"
     r"|\b(?-i:[B-HJ-Z])\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
     r"|\b(?:get|go|switch|move) (?:back|on|over)\b"
     r"|\bthat(?:'?s)?\s*(?:$|[.,;!?\"])",
     re.I,
 )
-_ITS_MOMENT = re.compile(
+_ITS_MOMENT = compiled(
     r"\bagain\W*$|\b(?:we|you) did\b|\b[B-HJ-Z]\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
 )
-_REFUSES = re.compile(r"\b(?:don'?t|not|never|no|without|stop)\b", re.I)
-_FOR_NOW = re.compile(
+_REFUSES = compiled(r"\b(?:don'?t|not|never|no|without|stop)\b", re.I)
+_FOR_NOW = compiled(
     r"(?:(?:ok|okay|but|and|so|well|no|yes|yeah|hm+|also|please|oh|here'?s what)[\s,.]+)*"
     r"(?:i (?:really )?(?:don'?t|didn'?t|do not|did not) (?:really )?(?:want|like|think)"
     r"(?! (?:you|any|to ever)\b)|i thoug\w*|i mean\b|i guess|let me know"
@@ -37,30 +38,30 @@ _FOR_NOW = re.compile(
     re.I,
 )
 _BEFORE_WISH = 40
-_WISH = re.compile(r"(?<=here's what )(?:i|we) |(?<=heres what )(?:i|we) ", re.I)
-_USES_ALONE = re.compile(
+_WISH = compiled(r"(?<=here's what )(?:i|we) |(?<=heres what )(?:i|we) ", re.I)
+_USES_ALONE = compiled(
     r"(?:\w+ ){0,3}(?:use|run|with) (?:\S+ ){0,4}(?:skill|command|agent|subagent|tool|mcp)s?\W*$",
     re.I,
 )
-_WHEN = re.compile(
+_WHEN = compiled(
     r"\b(?:before|after|when|if|once|until|unless|each|every|while|for|instead of|rather than)\b",
     re.I,
 )
-_EDITOR_CALL = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
-_PASSES = re.compile(
+_EDITOR_CALL = compiled(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
+_PASSES = compiled(
     r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)"
     r"|unmerged|interrupted|address already|rate limit|outdated_lockfile|frozen-lockfile"
     r"|index\.lock|lock ?file (?:is|needs)",
     re.I,
 )
-_OF_THE_PLACE = re.compile(
+_OF_THE_PLACE = compiled(
     r"command not found|: not found\b|is not recognized|no module named"
     r"|could not read package\.json|does not contain main module|cannot find package"
     r"|could not determine executable|not a git repository|no such file or directory",
     re.I,
 )
-_FILE = re.compile(r"^[^-@][^@]*/[^.]|\w\.\w{1,5}$")
-_FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
+_FILE = compiled(r"^[^-@][^@]*/[^.]|\w\.\w{1,5}$")
+_FIXES = compiled(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 _COMMON_TOOLS = words("gh git curl wget npx jq rg grep find sed awk ls docker kubectl aws gcloud")
 
 
@@ -155,7 +156,7 @@ def teaches(cure: Cure) -> bool:
     return short and failed != works and not passes_by_itself(cure.sample)
 
 
-_POINTS_AT = re.compile(r"\b(?:this|that|these|those|current|our|any)(?:\s+\w+)?", re.I)
+_POINTS_AT = compiled(r"\b(?:this|that|these|those|current|our|any)(?:\s+\w+)?", re.I)
 _OF_ANY_PROJECT = words(
     "address again anyway app branch branches cause closed comment comments delete directly docs"
     " draft edit enabled idea investigate left local locally match mode outstanding page place"
@@ -164,7 +165,7 @@ _OF_ANY_PROJECT = words(
 )
 """Words of requests in any project, beside those that `own_words` knows."""
 _LEAST_NAMED = 3
-_NO_SUBJECT = re.compile(
+_NO_SUBJECT = compiled(
     r"^(?:operation (?:stopped|blocked)|/\S|work without a stated"
     r"|(?:(?:please|first|ok|can you) )*(?:read|look (?:at|into|through)|learn|study|open)\b)",
     re.I,

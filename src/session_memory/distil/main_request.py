@@ -12,13 +12,14 @@ from session_memory.core.digest import THEN
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.prompts import objective_of, read_prompt
 from session_memory.distil.substance import asks_for_work, is_question, own_terms
+from session_memory.regex_cache import compiled
 
 _FIRST_CHARS = 140
 _MAIN_CHARS = 150
 _NEW_WORDS = 4
 """A later request has at least this many words of its own that the first one has not."""
 _MANY_WORDS = 24  # beyond this a text is a paste or a complaint, not a clearer request
-_WISH = re.compile(
+_WISH = compiled(
     r"\b(?:i want|i need|we need|let'?s|can (?:you|we)|could (?:you|we)|please)\b", re.I
 )
 

@@ -9,19 +9,20 @@ from session_memory.core.commands import reads_only, steps
 from session_memory.core.digest import MAX_NOTICES
 from session_memory.core.schema import Notice, NoticeKind
 from session_memory.distil.attempts import Attempt
+from session_memory.regex_cache import compiled
 
 _LIKELY = ("pull request", "protected branch", "is behind", "fetch first", "in use", "EADDRINUSE")
 # What hosts answer to a push to a branch that takes pull requests only. Where the push went
 # through all the same, its owner is free to do so and the branch is no news.
-_PROTECTED = re.compile(
+_PROTECTED = compiled(
     r"Changes must be made through a pull request|protected branch (?:hook declined|update failed)"
 )
-_REFUSED = re.compile(r"\[remote rejected\]|hook declined|update failed")
-_REF = re.compile(r"refs/heads/([\w./-]*\w)")
-_BEHIND = re.compile(
+_REFUSED = compiled(r"\[remote rejected\]|hook declined|update failed")
+_REF = compiled(r"refs/heads/([\w./-]*\w)")
+_BEHIND = compiled(
     r"^Your branch is behind '[^'/\s]+/([^'\s]+)'|\[rejected\]\s+\S+ -> (\S+) \(fetch first\)", re.M
 )
-_PORT_TAKEN = re.compile(
+_PORT_TAKEN = compiled(
     r"\bPort (\d{2,5}) is (?:already )?in use|EADDRINUSE\b[^\n]*:(\d{2,5})\b", re.I
 )
 

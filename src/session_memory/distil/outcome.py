@@ -17,9 +17,10 @@ from session_memory.core.schema import Confidence, Ended, Outcome, Task
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.prompts import Approval
 from session_memory.distil.work import CheckResult, Work
+from session_memory.regex_cache import compiled
 
 _QUOTE_CHARS = 80
-_CLAIMS = re.compile(
+_CLAIMS = compiled(
     r"\b(?:done|completed?|fixed|implemented|finished|all set|successfully|is ready"
     r"|are in place|now works?"
     r"|pushed|committed|merged|resolved)\b",
@@ -27,7 +28,7 @@ _CLAIMS = re.compile(
 )
 
 
-_ADMITS = re.compile(
+_ADMITS = compiled(
     r"\bI (?:could(?:n't| not)|was(?:n't| not) able to|did(?:n't| not)) (?:yet )?(?:finish|complete"
     r"|verify|test|run|fix|reproduce|get)\b"
     r"|\b(?:is|are) (?:not (?:yet )?(?:done|finished|complete|implemented|fixed|verified|pushed)"

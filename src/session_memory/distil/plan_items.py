@@ -7,6 +7,7 @@ from collections import Counter
 
 from session_memory.core.commands import words
 from session_memory.distil.plans import PlanLog
+from session_memory.regex_cache import compiled
 
 _COMPLETIONS = ('"completed"', '"complete"', '"done"')
 
@@ -25,7 +26,7 @@ _VAGUE = words(
     " remaining findings everything error errors handling loading states integrate component"
     " latest current dependencies module"
 )
-_NUMBERED = re.compile(r"(?:(?:task|step|phase|part) )?\d+[a-z]?(?:[.:)]| -) ", re.I)
+_NUMBERED = compiled(r"(?:(?:task|step|phase|part) )?\d+[a-z]?(?:[.:)]| -) ", re.I)
 _FEW_WORDS = 5
 _MORE_WORDS = 7
 

@@ -8,22 +8,23 @@ import msgspec
 
 from session_memory.core.digest import is_whole_plan
 from session_memory.core.text.masks import excerpt, window
+from session_memory.regex_cache import compiled
 
 ITEM_CHARS = 200
 _PLAN_CHARS = 64 * 1024
 _MAX_TASKS = 500
 
 _DONE = frozenset(("completed", "complete", "done", "cancelled", "canceled", "deleted", "removed"))
-_CREATED = re.compile(r"Task #(\w{1,20}) created")
+_CREATED = compiled(r"Task #(\w{1,20}) created")
 
-_DECISION = re.compile(
+_DECISION = compiled(
     r"^[ \t>*_#-]{0,8}(?:decision|decided|entscheidung)[*_ ]{0,3}:[*_ ]{0,3}(\S.{4,400})$"
     r"|^[ \t>*_-]{0,8}((?:we(?:'ll| will| are going to| decided to)|i decided to|let's) (?:use"
     r"|go with"
     r"|keep|switch to|stay with) .{2,200} (?:because|since|instead of|rather than) .{3,200})$",
     re.I | re.M,
 )
-_TODO = re.compile(
+_TODO = compiled(
     r"^[ \t>*_-]{0,8}(?:todo|open|remaining|still open|follow-?ups?|not done)[*_ ]{0,3}:[*_ ]{0,3}"
     r"(\S.{3,400})$",
     re.I | re.M,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from session_memory.core.commands import steps
+from session_memory.regex_cache import compiled
 
 _COMMAND_CHARS = 100
-_PATHLIKE = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
-_NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only)\b|^--[\w-]+=")
-_NO_CODE = re.compile(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
+_PATHLIKE = compiled(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
+_NARROWS = compiled(r"^--?(?:filter|F|max-|run|k|t|grep|only)\b|^--[\w-]+=")
+_NO_CODE = compiled(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
 _EVERYTHING = frozenset((".", "./..."))
-FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
+FIXES = compiled(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 """A word that makes a check mend what it finds."""
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from session_memory.core.text.masks import excerpt
+from session_memory.regex_cache import compiled
 
 Approval = Literal["explicit", "implied"]
 
@@ -24,14 +25,14 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 _HEAD_CHARS = 400  # a verdict stands at the start of a prompt; what follows is often a pasted log
-_CLAUSE = re.compile(r"([^.!?;,:\n。！？，、…—–]+)([.!?;,:\n。！？，、…—–]*)")
-_FILLER = re.compile(
+_CLAUSE = compiled(r"([^.!?;,:\n。！？，、…—–]+)([.!?;,:\n。！？，、…—–]*)")
+_FILLER = compiled(
     r"^(?:(?:ok|okay|yes|yep|yeah|ah|oh|cool|wow|hey|and|so|now|alright|great|nice|perfect|sure"
     r"|i think|i guess|hmm|ja|oui|sí|да)\s+)+"
 )
 
 _PRAISE = r"perfect|great|excellent|awesome|amazing|brilliant|fantastic|wonderful|nice|lovely|sweet"
-_EXPLICIT = re.compile(
+_EXPLICIT = compiled(
     r"(?:many )?(?:thanks|thank you|thx|tysm|cheers)(?: (?:so much|a lot|very much|again|man|mate"
     r"|claude|codex|all|for (?!any|your help in)\w.*))?"
     rf"|(?:{_PRAISE})(?: (?:work|job|stuff|one|thanks|thank you|now|catch|fix))?"
@@ -62,11 +63,11 @@ _EXPLICIT = re.compile(
     r"|grazie(?: mille)?|perfetto|funziona|bedankt|dank je(?: wel)?|(?:het )?werkt(?: nu)?"
     r"|dzięki|działa|tack|спасибо|отлично|(?:всё )?работает|дякую"
 )
-_EXPLICIT_CJK = re.compile(
+_EXPLICIT_CJK = compiled(
     r"(?:ありがとう|完璧|動きました|素晴らしい|いい感じ|谢谢|謝謝|完美|可以了|搞定|太好了|감사|고마|완벽)"
 )
 _SHIP = r"(?:commit|push|ship|merge|deploy|release|publish|submit|land|post)"
-_IMPLIED = re.compile(
+_IMPLIED = compiled(
     r"(?:(?:please|can you|let's|lets|go ahead and|then|just) )*"
     rf"{_SHIP}(?: (?:and|then|&|\+) {_SHIP})*"
     r"(?: (?:it|this|that|these|them|your|the|changes?|to|main|master|remote|pr|origin|up"
@@ -75,7 +76,7 @@ _IMPLIED = re.compile(
 )
 
 # What begins with a word stands in one group: it is tried at words only.
-_REJECTS = re.compile(
+_REJECTS = compiled(
     r"\b(?:(?:does|do|did|is|are|was|has|have|can|could|will|would)(?:n't|nt| not)\b(?: \w+){0,2} "
     r"(?:work(?:ing|ed)?|fix(?:ed)?|solve[ds]?|help(?:ed)?|right|correct|compile|build|run"
     r"|pass|start|render|load|what i)\b"
@@ -97,12 +98,12 @@ _REJECTS = re.compile(
     r"|werkt (?:\w+ )?niet|klopt niet|nie działa|не работает|неправильно|не працює"
     r"|動かない|動きません|違います|不对|不行|错了|没用|还是不|不工作|안 ?돼|안 ?됩니다|틀렸"
 )
-_CORRECTS_FIRST = re.compile(
+_CORRECTS_FIRST = compiled(
     r"(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|thanks|thank|idea|changes?|code))"
     r"|(?:wait|stop|hold on|whoa|actually)\b|(?:don't|do not|dont|never)\b"
     r"|(?:nein|non|nee|нет|ні)\b|不是|違う"
 )
-_CORRECTS = re.compile(
+_CORRECTS = compiled(
     r"\b(?:i (?:said|meant|told you|asked (?:you )?(?:for|to)|already (?:said|told)"
     r"|did(?:n't|nt| not) (?:ask|want|mean|say))\b"
     r"|(?:that's|thats|that is|this is|it's) (?:not|wrong)\b"
@@ -114,7 +115,7 @@ _CORRECTS = re.compile(
     r"|push)\b|stattdessen\b|plutôt\b)|^wrong\b"
 )
 
-_STOPS = re.compile(
+_STOPS = compiled(
     r"(?:(?:no|ok|okay|wait|please|just|you can|you should|let's|lets) )*(?:stop(?: it| that| here"
     r"| there| now| please)*|never ?mind|forget (?:it|that|about it)|cancel(?: (?:it|this|that))?"
     r"|leave it(?: (?:there|as is|alone|for now))?|(?:that's|thats|it's|this is)? ?(?:unnecessary"
@@ -130,7 +131,7 @@ def stops_work(text: str) -> bool:
     return bool(said) and all(_STOPS.fullmatch(clause) for clause in said)
 
 
-_WEAK = re.compile(
+_WEAK = compiled(
     r"(?:please )?(?:continue|go on|go ahead|proceed|keep going|carry on|resume|yes|yep|yeah|y"
     r"|ok|okay"
     r"|sure|no|n|hi|hello|hey|next|retry|try again|again|done|clear|exit|quit|test|ping|weiter"
@@ -138,7 +139,7 @@ _WEAK = re.compile(
     r"|continuer|continua|continúa|sí|да|продолжай|继续|続けて|はい|好|계속|\w)(?: please)?",
     re.I,
 )
-_LOCAL_COMMANDS = re.compile(
+_LOCAL_COMMANDS = compiled(
     r"/(?:usage|clear|cost|status|model|config|login|logout|help|compact|context|resume|exit"
     r"|quit|mcp"
     r"|permissions|theme|vim|doctor|memory|hooks|agents|plugin|plugins|ide|new|fast|effort|export"
@@ -146,7 +147,7 @@ _LOCAL_COMMANDS = re.compile(
     r"|plan)\b"
 )
 _TASK_NOTICE = '{"task_id":'  # a client tells its agent about a command in the background
-_SLASH = re.compile(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
+_SLASH = compiled(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
 
 
 @lru_cache(maxsize=16)  # the digest and the observations read the same prompts
@@ -199,7 +200,7 @@ def is_request(text: str) -> bool:
     return bool(words) and not _WEAK.fullmatch(words) and not _EXPLICIT.fullmatch(words)
 
 
-_UNFINISHED = re.compile(
+_UNFINISHED = compiled(
     r"(?::|\b(?:this|these|the|a|an|and|or|to|with|from|of|into|for|like))$", re.I
 )
 _UNFINISHED_CHARS = 6
@@ -216,7 +217,7 @@ def objective_of(text: str, limit: int = 300) -> str:
 
 
 # A program, not a person, asks for a title or a summary: agents run such sessions of their own.
-_INTERNAL = re.compile(
+_INTERNAL = compiled(
     r"\W*(?:summari[sz]e (?:this|the) (?:part of (?:a|the) )?(?:conversation|session|transcript)"
     r"|(?:please )?(?:generate|write|create|provide) an? (?:very )?(?:short|concise|brief)"
     r" (?:\w+ )?(?:title|summary) (?:for|of) (?:this|the|a) (?:\w+ )?(?:conversation|session|chat))"

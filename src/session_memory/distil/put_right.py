@@ -8,13 +8,14 @@ from functools import lru_cache
 from session_memory.core.commands import Step, normalized, reads_only, steps, words
 from session_memory.core.text.masks import mask
 from session_memory.distil.attempts import Attempt
+from session_memory.regex_cache import compiled
 
-_NO_PROGRAM = re.compile(
+_NO_PROGRAM = compiled(
     r"command not found: \S|: (?:command )?not found\b|permission denied: \S|: Permission denied"
     r"|could not determine executable|No module named|is not recognized"
 )
 # The call itself was wrong: nothing was tried yet.
-_WRONG_CALL = re.compile(
+_WRONG_CALL = compiled(
     # In lower case, as the text then is.
     r"no matches found|unmatched|unexpected (?:option|argument|end of file|eof)|bad flag"
     r"|(?:unknown|unrecognized|invalid|illegal|unsupported|missing|deprecated) (?:or unexpected )?"
@@ -29,15 +30,15 @@ _WRONG_CALL = re.compile(
 )
 INSTALL_VERBS = words("install i ci add sync get")
 # The text of a script tells what it does; two scripts of one interpreter need not do the same.
-_SCRIPT = re.compile(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
-_SILENCER = re.compile(r"--(?:force|no-verify|skip|no-frozen|no-check|legacy-peer|ignore-)")
+_SCRIPT = compiled(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
+_SILENCER = compiled(r"--(?:force|no-verify|skip|no-frozen|no-check|legacy-peer|ignore-)")
 _FEW_WORDS = 2
 _LEAST_NAME = 4
-_SCRIPT_WORD = re.compile(r"\w{2,}")
+_SCRIPT_WORD = compiled(r"\w{2,}")
 _LEAST_SCRIPT_WORDS = 8
 _SAME_SCRIPT = 0.7
 _SHORT_SCRIPT = 200
-_ADVICE = re.compile(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
+_ADVICE = compiled(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
 _PATTERN_TOOLS = words("grep egrep rg jq awk sed perl")
 _SAME_PATTERN = 0.5
 HELP = words("--help -h help")
@@ -45,9 +46,9 @@ _TAKES_DIRECTORY = words("git make npm pnpm yarn")
 _DIRECTORY_FLAGS = words("-C --prefix --cwd --dir")
 _GOES_SOMEWHERE = words("cd set export source")
 _GIT_LOOKS = words("status diff log branch show stash")
-_VERSIONED = re.compile(r"(python|pip|node|pytest)[\d.]*$")
-_PAGER = re.compile(r"2>&1|2>/dev/null|\|\s*(?:tail|head|cat|less|grep|sed)\b[^|;&]*")
-_QUOTING = re.compile(r"[\s'\"\\]+")
+_VERSIONED = compiled(r"(python|pip|node|pytest)[\d.]*$")
+_PAGER = compiled(r"2>&1|2>/dev/null|\|\s*(?:tail|head|cat|less|grep|sed)\b[^|;&]*")
+_QUOTING = compiled(r"[\s'\"\\]+")
 
 
 def is_wrong_call(attempt: Attempt) -> bool:

@@ -7,47 +7,46 @@ names a tool without saying what for ("use the X skill") does not.
 
 from __future__ import annotations
 
-import re
-
 from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment
 from session_memory.distil.rule_terms import MATERIAL, names_a_kind, plain_form, terms_of
+from session_memory.regex_cache import compiled
 
-_POINTS = re.compile(
+_POINTS = compiled(
     r"\b(?:here|there|again|above|below|them|they|he|she|too|as well|the (?:same|other|right))\b"
 )
-_IT = re.compile(r"\b(?:it|its|it's)\b")
+_IT = compiled(r"\b(?:it|its|it's)\b")
 _NAMES_IT = 6
 """Terms in a sentence that says itself what "it" is."""
-_ONE_THING = re.compile(r"\b[A-Z][a-z]+ \d|#\d|://|\b\d{4}-\d\d|\b[0-9a-f]{7,}\b|\w\.\w{1,4}:\d")
-_OF_THE_MOMENT = re.compile(
+_ONE_THING = compiled(r"\b[A-Z][a-z]+ \d|#\d|://|\b\d{4}-\d\d|\b[0-9a-f]{7,}\b|\w\.\w{1,4}:\d")
+_OF_THE_MOMENT = compiled(
     r"(?:let'?s (?!not\b|always\b|never\b|only\b)|(?:give|send|show|tell|link) me\b|let me know\b"
     r"|\w+ (?:me|us) (?:the|a) )"
 )
-_FOR_NOW = re.compile(r"\b(?:yet|for now|right now|today|this time|at the moment|later)\b")
-_CUT_SHORT = re.compile(r"\b(?:to|to do|and|or|with|for|the|a)$")
-_HERE = re.compile(r"\b(?:in|for|across|of) this (?:repo\w*|project|code ?base)\b")
-_OF_ANY_CODE = re.compile(
+_FOR_NOW = compiled(r"\b(?:yet|for now|right now|today|this time|at the moment|later)\b")
+_CUT_SHORT = compiled(r"\b(?:to|to do|and|or|with|for|the|a)$")
+_HERE = compiled(r"\b(?:in|for|across|of) this (?:repo\w*|project|code ?base)\b")
+_OF_ANY_CODE = compiled(
     r" (?:to|in|into|of|from) (?:the|our) (?:code|repo\w*|project|tests|docs)\b"
 )
-_GATED = re.compile(
+_GATED = compiled(
     r"\b(?:before|after) (?:you |we |each |every |any )?(?:commit|push|merg|edit|chang|releas"
     r"|deploy|open|finish|install|creat|implement|writ|start)\w*"
     r"|\b(?:for|in|on|after|before|with) (?:all|every|each|any)\b|\bevery time\b"
     r"|\bunless (?:i|we)\b"
 )
 _WAYS = r"(?:we )?(?:always |only )?(?:use|prefer|run|write|keep|name|call|stick to)"
-_CHOOSES = re.compile(rf"{_WAYS} .{{2,40}}?,? (?:not|instead of|rather than|over) \w")
-_ONE_OF_ITS_KIND = re.compile(r"\b(?:new|old|existing|previous|current|latest)\b")
-_PREFERS = re.compile(
+_CHOOSES = compiled(rf"{_WAYS} .{{2,40}}?,? (?:not|instead of|rather than|over) \w")
+_ONE_OF_ITS_KIND = compiled(r"\b(?:new|old|existing|previous|current|latest)\b")
+_PREFERS = compiled(
     rf"{_WAYS} (?!(?:the|a|an|my|your)\b)[\w./@+-]+(?: [\w./@+-]+){{0,3}}?"
     r" (?:for|with|in|to) (?!(?:the|a|an|my|your)\b)\w"
 )
-_BY_TOOL = re.compile(r"\b(?:with|using|use|via|according to) (?:the |our )?/[a-z][\w-]{3,}(?!/)")
-_REFUSES = re.compile(
+_BY_TOOL = compiled(r"\b(?:with|using|use|via|according to) (?:the |our )?/[a-z][\w-]{3,}(?!/)")
+_REFUSES = compiled(
     r"(?:you (?:should|must)n't|don't|never|avoid|stop|no|without|let'?s not"
     r"|(?:i|we) (?:really )?(?:don't|never) (?:want|use)(?: you)?(?: to)?)(?P<what> .+)$"
 )
-_SHOWN = re.compile(
+_SHOWN = compiled(
     r"(?<![\w-])(?:buttons?|screens?|pages?|colou?rs?|fonts?|labels?|titles?|icons?|images?|backgrounds?"
     r"|animations?|sounds?|levels?|players?|scores?|stor(?:y|ies)|characters?|menus?|modals?|headers?"
     r"|footers?|sidebars?|tooltips?|layout|padding|margins?|logos?|banners?)(?![\w-])"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from session_memory.core.commands import words
+from session_memory.regex_cache import compiled
 
-_TOKEN = re.compile(r"[a-z][a-z0-9_.'/]*[a-z0-9]")
-_SHORT_FORMS = re.compile(
+_TOKEN = compiled(r"[a-z][a-z0-9_.'/]*[a-z0-9]")
+_SHORT_FORMS = compiled(
     r"\b(do|did|does|should|is|are|was|were|would|could|has|have|must|need)(?:nt| not)\b"
 )
-_LEAD = re.compile(
+_LEAD = compiled(
     r"(?:(?:ok|okay|k|please|pls|also|and|but|so|no+(?=[,.!])|noo+|nope|nah|yes|yeah|yep|oh|ah|well"
     r"|hey|wait|whoa|hm+|actually|just|btw|then|now|again|dude|man|my dude|omfg|omg|wtf|ugh|ew|cool"
     r"|great|nice|perfect|sure|alright|first|second|finally|lastly|one (?:more )?thing"
@@ -19,7 +19,7 @@ _LEAD = re.compile(
     r"|i feel like|i guess|i mean|like|because|idk+|however|(?:can|could|would) (?:you|we))"
     r"(?:[ ,.!:–—-]+|$))+"
 )
-_COLOURS = re.compile(r"\b(?:really|very|literally|explicitly|fucking?|(?:god)?damn) ")
+_COLOURS = compiled(r"\b(?:really|very|literally|explicitly|fucking?|(?:god)?damn) ")
 _SMALL = words(
     "a an the this that these those it its it's is are was were be been being am i i'm im i've i'd"
     " i'll you your you're yours we we're we've we'll our us they them their he she me my mine to"
@@ -38,7 +38,7 @@ _SMALL = words(
     " over both either forward without"
 )
 # "use the /tidy-up skill": who names the same tool means the same, whatever else is said.
-_NAMED_TOOL = re.compile(
+_NAMED_TOOL = compiled(
     r"\b(?:use|using|run|with|according to) (?:the |our )?"
     r"(?:/([a-z][\w-]{3,})(?!/)|([\w-]{4,}) skill\b)"
 )
@@ -144,10 +144,8 @@ GENERIC = _stems("use creating add edit write run start fix work set have coming
 """Words that tell little about what a sentence means."""
 
 
-_ARTICLE = re.compile(
-    r" (?:a|an|my|your|our|his|her|their|any of|all|some|one|anything)\b|.*\bthe\b"
-)
-_PLURAL = re.compile(r"\b[a-z][a-z-]{2,}(?<!s)(?<!u)(?<!i)s\b")
+_ARTICLE = compiled(r" (?:a|an|my|your|our|his|her|their|any of|all|some|one|anything)\b|.*\bthe\b")
+_PLURAL = compiled(r"\b[a-z][a-z-]{2,}(?<!s)(?<!u)(?<!i)s\b")
 _NO_PLURAL = words("does has was always perhaps")
 
 

@@ -7,7 +7,6 @@ has said the same in another session.
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
@@ -17,6 +16,7 @@ from session_memory.core.schema import RuleStance
 from session_memory.distil.cued_patterns import Sentence, cued, words_in
 from session_memory.distil.rule_intents import CUES, ENDED, INTENTS, TASTES, voiced
 from session_memory.distil.rule_terms import MATERIAL, names_a_kind, plain_form, terms_of
+from session_memory.regex_cache import compiled
 
 ASKS_TO_BE_TOLD = "asks to be told"
 WANTS_IT_WRITTEN = "wants it written down"
@@ -56,7 +56,7 @@ _ACT = (
 
 # --- what takes a sentence out ---
 
-_QUESTION = re.compile(
+_QUESTION = compiled(
     r"(?:what|what's|whats|why|how|where|when|who|which|is|are|was|were|does|do you|do we|do i|did"
     r"|has|have you|will|isn't|aren't|doesn't|should|shall|any|am i)\b"
 )
@@ -94,22 +94,22 @@ _PASSING = cued(
 _POINTING = words(
     "this these those it its it's here there them they he she above below that that's"
 )
-_POINTS = re.compile(
+_POINTS = compiled(
     r"\b(?:this|these|those|it|its|it's|here|there|them|they|he|she|above|below)\b"
     r"|\bthat(?:'s)?(?: one| thing)?(?:$|[.,!])"
     r"|\b(?:like|do|did|want|need|for|of|about|with) that\b"
 )
-_THIS_PLACE = re.compile(
+_THIS_PLACE = compiled(
     r"\b(?:in|for|across|of) this (?:repo\w*|project|code ?base|package)\b|^we use .*\bhere\b"
     r"|\bit works\b"
 )
 # "It" behind one of these mostly means what the sentence itself has named.
-_CLAUSE = re.compile(r" (?:when|if|so|because|since|which|where|unless|until|but|as)\b.*$")
-_URL = re.compile(r"\bhttps?://\S+")
-_CODE = re.compile(r"[`\"“]|\(\)|[a-z][A-Z]|\w_\w|#\d|\b\d+(?:px|ms|s|%|x)?\b")
-_SYMBOL = re.compile(r"\w_\w|[a-z][A-Z]|\(\)")
-_STORY = re.compile(r"(?:i|we) (?:just |already |recently )?(?:\w+ed|made|did|got|ran|saw|went)\b")
-_SHIPS = re.compile(
+_CLAUSE = compiled(r" (?:when|if|so|because|since|which|where|unless|until|but|as)\b.*$")
+_URL = compiled(r"\bhttps?://\S+")
+_CODE = compiled(r"[`\"“]|\(\)|[a-z][A-Z]|\w_\w|#\d|\b\d+(?:px|ms|s|%|x)?\b")
+_SYMBOL = compiled(r"\w_\w|[a-z][A-Z]|\(\)")
+_STORY = compiled(r"(?:i|we) (?:just |already |recently )?(?:\w+ed|made|did|got|ran|saw|went)\b")
+_SHIPS = compiled(
     r"(?:(?:you can|we can|let's|lets|go ahead and|make sure to|just|and|then) )*"
     r"(?:commit|push|merge|deploy|ship|land|release|rebase|pull|check ?out|publish|open|create)\b"
     r"(?!.*\b(?:should|must|never|always|not|don't|only|before|after|without|messages?|with|using"
@@ -138,10 +138,10 @@ _LASTING = cued(
     r"\bour (?:convention|rule|policy|standard) is\b",
     rf"\b(?:every ?time|each time|whenever|any ?time) you {_ACT}\b",
 )
-_DIRECTS = re.compile(
+_DIRECTS = compiled(
     rf"\b(?:don't|never|always|please|make sure|must|should|want you|ask|(?:re)?{_ACT})\b"
 )
-_SPECULATES = re.compile(r"\b(?:will|would|could|may|might|we can|going to|want to|plan to)\b")
+_SPECULATES = compiled(r"\b(?:will|would|could|may|might|we can|going to|want to|plan to)\b")
 # A kind of thing that every session makes: what it must be like is no matter of one task.
 _KIND = (
     r"(?:(?:unit|e2e|integration|new|all|our|your|every|each|any|code|git) )*(?:tests?|commits?"
@@ -160,7 +160,7 @@ _REASONED = cued(
     r"\b(?:given (?:that|the|how)|because|since|to be consistent|for consistency|so that"
     r"|otherwise)\b)",
 )
-_REMEMBER = re.compile(
+_REMEMBER = compiled(
     r"(?:remember|keep in mind) (?:that )?(?:we|i|i'd|you|to|not to)\b(?! (?:push|commit)\b)"
 )
 _NOT_WANTED = cued(
@@ -198,15 +198,15 @@ _CUSTOM = cued(
     r"\b(?:pattern|convention|standard|practice|guideline|policy) (?:here )?(?:is|was)"
     r" (?:to|that|not)\b",
 )
-_CONTRAST = re.compile(r"use [^,]{2,40},? (?:not|no|never) \w")
-_DECIDES = re.compile(
+_CONTRAST = compiled(r"use [^,]{2,40},? (?:not|no|never) \w")
+_DECIDES = compiled(
     r"let's (?:only |just )?(?:use|keep|stick (?:to|with)|go with) [\w ./-]{2,40}"
     r" (?:instead of|rather than|over|not) \w"
 )
-_INSTEAD = re.compile(
+_INSTEAD = compiled(
     r"(?:use|run) [\w./@-]+(?: [\w./-]+){0,3}(?:,? not | instead of | rather than )\w"
 )
-_CONVENTION = re.compile(
+_CONVENTION = compiled(
     rf"(?:in this (?:repo|project) |since |because |as )?we (?:(?:always|never) {_ACT}\b"
     r"|only (?:use|support|commit|test|merge|release|deploy|target|write|allow)\b"
     rf"|don't (?:do|{_ACT})\b|(?:use|prefer|follow|write|name|call|keep|stick to|go with) .{{2,60}}"
@@ -231,12 +231,12 @@ _AGAIN = cued(
     r"\b(?:you|why do you) keep (?!getting|seeing|having|hitting)\w+ing\b",
     r"\bi said (?:no|not to|don't|never)\b",
 )
-_STOPS = re.compile(r"(?:please )?stop \w+ing\b(?P<what>.*)$")
-_FORBIDS = re.compile(
+_STOPS = compiled(r"(?:please )?stop \w+ing\b(?P<what>.*)$")
+_FORBIDS = compiled(
     r"(?:you (?:should|must)n't|don't(?: ever)?|i don't want you to|let's not)"
     rf" {_ACT}\b(?P<what>.*)$"
 )
-_REFUSES = re.compile(
+_REFUSES = compiled(
     r"(?:(?:i|we) (?:never|don't) (?:ever )?want(?! to\b| it\b| you\b)|no|avoid)"
     r"(?P<what> [\w' -]+)$"
 )
@@ -244,11 +244,11 @@ _NOTHING_REFUSED = words(
     "need problem problems worries idea changes change issues issue rush thanks more other errors"
     " error tests test code difference questions commits longer one way further additional new"
 )
-_TO_MAIN = re.compile(
+_TO_MAIN = compiled(
     r"don't (?:push|commit|merge|deploy)(?: directly| straight)? (?:to|into|on)"
     r" (?:main|master|prod)"
 )
-_A_TOOL = re.compile(r"don't use [a-z][\w-]+(?: (?:for|to|in|when) .*)?$")
+_A_TOOL = compiled(r"don't use [a-z][\w-]+(?: (?:for|to|in|when) .*)?$")
 
 # --- what counts when it is said again in another session ---
 
@@ -291,27 +291,27 @@ _PROPOSES = cued(
     r"\blet'?s (?:not |only |just |always |also |rather )?"
     r"(?!see\b|go\b|start\b|continue\b|try\b|move on\b)\w+ \w",
 )
-_CHECKS_UP = re.compile(
+_CHECKS_UP = compiled(
     r"(?:did|have) you (?:already )?(?:run|ran|test|tested|check|checked|updated?|add|added|verify"
     r"|verified|lint|linted|format|formatted|read)\b|why (?:didn't|haven't|aren't) you\b"
 )
-_SUGGESTS = re.compile(
+_SUGGESTS = compiled(
     r"(?:shouldn't|couldn't|wouldn't|isn't|aren't|can't|don't|should)"
     r" (?:we|you|it|the|that|there|this)\b|why (?:don't|not|can't|isn't|aren't)\b"
     r"|(?:can|could) (?:we|you) (?:not |always |also |only )?\w+"
     r"|do we (?:really )?(?:need|want|have)\b"
 )
-_WHY_DID = re.compile(r"why (?:did|are|do|would) you\b")
-_ALLOWS = re.compile(
+_WHY_DID = compiled(r"why (?:did|are|do|would) you\b")
+_ALLOWS = compiled(
     r"(?:(?:from now on|going forward),? )?(?:you (?:can|may)|feel free to"
     r"|it's (?:ok|okay|fine|alright|allowed) (?:to|for you)) "
 )
-_SPARES = re.compile(
+_SPARES = compiled(
     r"(?:(?:from now on|going forward),? )?(?:(?:there's )?no need to|you don't (?:have|need) to"
     r"|no longer (?:need|have) to) "
 )
 
-_DIRECTIVE = re.compile(
+_DIRECTIVE = compiled(
     r"(?:always|never|don't|no|avoid|stop|make sure|let me know|you (?:should|must)|from now on"
     r"|let'?s|(?:i|we) (?:don't|never) want|i(?:'d| would)? (?:prefer|rather)"
     rf"|we (?:should|need to|always|never|use)|{_ACT}|discuss|link me|give me|prefer)\b"

@@ -29,6 +29,7 @@ from session_memory.distil.rule_wording import (
     reads_as_rule,
 )
 from session_memory.distil.user_words import spoken_sentences, user_words
+from session_memory.regex_cache import compiled
 
 _TEXT_CHARS = 280
 _MAX_PROMPTS = 2000
@@ -158,10 +159,10 @@ class RuleLog:
         return tuple(statement for _, statement in sorted(best, key=lambda each: each[0]))
 
 
-_TAG = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")  # keyed by the store: no part of what is said
+_TAG = compiled(r"\[REDACTED_SECRET:[0-9a-f]+\]")  # keyed by the store: no part of what is said
 _LEAST_TERMS = 2
 _TASK_CHARS = 900
-_LISTED = re.compile(r"^\s*(?:[-*•]|\d+[.)]) ", re.M)
+_LISTED = compiled(r"^\s*(?:[-*•]|\d+[.)]) ", re.M)
 _TASK_LINES = 3
 
 
@@ -211,10 +212,10 @@ _COMMON_SHARE = 0.1
 _FEW = 4
 _SAME_TERMS = 2
 _REMARK_WORDS = 12
-_PUNCTUATION = re.compile(r"\W+")
+_PUNCTUATION = compiled(r"\W+")
 _PASTED_CHARS = 40
 """Nobody types as much in the same words twice."""
-_NAMES_CODE = re.compile(r"[`{}<>=]|\w_\w|[a-z][A-Z]|\(\)|\d")
+_NAMES_CODE = compiled(r"[`{}<>=]|\w_\w|[a-z][A-Z]|\(\)|\d")
 _MOST_COMMON = 30  # sessions; keeps comparing cheap for large projects
 
 

@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterator
 
 from session_memory.core.text.masks import excerpt
+from session_memory.regex_cache import compiled
 
-_LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
-_BULLET = re.compile(r"(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_NO_PROSE = re.compile(r"\||#{1,6}[ \t]|[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
+_LINK = compiled(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
+_BULLET = compiled(r"(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_NO_PROSE = compiled(r"\||#{1,6}[ \t]|[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
 # A full stop inside "e.g. this" or "v1.2" ends nothing; one behind a bracket or quote does.
-_SENTENCE_END = re.compile(
+_SENTENCE_END = compiled(
     # The mark comes first, so that every other character is passed over at once.
     r"[.!?…。！？](?:(?<=[。！？])"
     r"|(?<!e\.g.)(?<!i\.e.)(?<!etc.)(?<!vs.)(?<!cf.)[)\]\"'`*_]*(?=\s|$))"
 )
 _ENOUGH = 140
-_CHEER = re.compile(r"[✅☑✔🎉✨🚀️⚡🔧📝]+ *")
-_CHEER_FIRST = re.compile(
+_CHEER = compiled(r"[✅☑✔🎉✨🚀️⚡🔧📝]+ *")
+_CHEER_FIRST = compiled(
     r"(?:[✅☑✔🎉✨🚀️⚡🔧📝]+ *|(?:perfect|great|excellent|awesome|success|wonderful)[!.] *)+", re.I
 )
 

@@ -26,23 +26,24 @@ from session_memory.distil.substance import (
 )
 from session_memory.distil.turns import BROKEN_OFF, Ref
 from session_memory.distil.work import is_project_edit, work_of
+from session_memory.regex_cache import compiled
 
 _SUBJECT_TELLS = 3  # words of a commit's subject that carry meaning
 
-_TIDIES = re.compile(
+_TIDIES = compiled(
     r"\b(?:remove|drop|delete) (?:an? |the |some |all )?(?:unused|redundant|dead|obsolete)\b"
     r"|\b(?:fix|clarify|update|reword) (?:an? |the |some )?(?:typos?|(?:code )?comments?)\b",
     re.I,
 )
 _LEAST_OBJECTS = 2
 _LEAST_SUBJECT = 2
-_AGREES = re.compile(
+_AGREES = compiled(
     r"(?:yes|yeah|yep|ok(?:ay)?|sure|agreed|sounds good|perfect|great|cool|go (?:ahead|for it)"
     r"|do (?:it|that|both)|let'?s|lets|i like)\b[^?]*$",
     re.I,
 )
 _TALKED = 3  # turns of talk before "let's give it a try"
-_COMMIT_TYPE = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ")
+_COMMIT_TYPE = compiled(r"^[a-z]+(?:\([^)]*\))?!?: ")
 # What a commit deals with in any project: "address additional review comments" names no object.
 _OF_ANY_COMMIT = words(
     "address addresses addressed additional comment comments feedback reviewer reviewers suggestion"
@@ -52,7 +53,7 @@ _OF_ANY_COMMIT = words(
     " version deps dependencies changelog unused import imports whitespace style temp temporary"
     " progress checkpoint initial critical reliability quality refactoring adjustments edits stuff"
 )
-_REVIEWED = re.compile(
+_REVIEWED = compiled(
     r"(?:address|apply|fix|resolve|handle|incorporate|implement)\w*\b(?: [\w'-]+){0,4}"
     r" (?:review|feedback|comments?|suggestions?|findings)(?: (?:on|from|of|in|for))?"
     r"(?: (?:the|PR|MR|pull request|review|round|#?\d+))*[ .]*",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from session_memory.core.commands import words
+from session_memory.regex_cache import compiled
 
 SHORT_CHARS = 120  # a longer text says something, whatever its words
 _SAYS = 4
@@ -54,21 +55,21 @@ _VERBS = words(
     " tune turn unify update upgrade use validate verify wire wrap write"
 )
 _COMMON = _SMALL | _ANYWHERE
-_TOKEN = re.compile(r"[^\W_](?:[\w'./:#@+-]*\w)?")
-_NAME = re.compile(r"\w[./#:@-]\w|\d")
-_IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]")
+_TOKEN = compiled(r"[^\W_](?:[\w'./:#@+-]*\w)?")
+_NAME = compiled(r"\w[./#:@-]\w|\d")
+_IDENTIFIER = compiled(r"\w_\w|[a-z][A-Z]")
 _HEAD_CHARS = 600  # marks further in are part of what was pasted
 _CLIENT_CHARS = 4000
-_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|webp|heic)\b", re.I)
+_PICTURE = compiled(r"\.(?:png|jpe?g|gif|webp|heic)\b", re.I)
 # What a client or a script sets before or between the words that were typed.
-_MARK = re.compile(
+_MARK = compiled(
     r"\[\[[^\]\n]{0,300}\]\]|\[(?:image|pasted text|screenshot)[^\]\n]{0,80}\]"
     r"|(?:'[^'\n]{0,300}|\"[^\"\n]{0,300}|(?<!\S)[/~][^\s'\"]{0,300})"
     r"\.(?:png|jpe?g|gif|webp|heic)['\"]?(?!\S)",
     re.I,
 )
-_REQUEST = re.compile(r"\n## My request[^\n]{0,40}:[ \t]*\n")
-_QUESTION = re.compile(
+_REQUEST = compiled(r"\n## My request[^\n]{0,40}:[ \t]*\n")
+_QUESTION = compiled(
     r"[+>\- ]*(?:(?:and|but|so|ok|okay|hm+|wait|also|then)[ ,.]+)*(?:what|whats|why|how|where|when"
     r"|who|which|is|are|was|were|does|do|did|has|have|had|isn'?t|aren'?t|don'?t|should|would|will)\b"
     r"(?! not\b)(?! (?:use|add|change|touch|remove|create|write|commit|push)\b)",
@@ -157,9 +158,9 @@ def asks_for_work(text: str) -> bool:
 
 
 # What begins with a letter stands together: one question at most places of a text, not five.
-_CODE = re.compile(r"\w(?:[_/]\w|\.\w{2,4}\b|-\w+-\w|(?<=[a-z])[A-Z])|`[^`\n]+`|--\w|#\d|https?://")
-_QUOTED = re.compile(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$|`[^`\n]{15,}[.!?…]`", re.M)
-_WORDING = re.compile(
+_CODE = compiled(r"\w(?:[_/]\w|\.\w{2,4}\b|-\w+-\w|(?<=[a-z])[A-Z])|`[^`\n]+`|--\w|#\d|https?://")
+_QUOTED = compiled(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$|`[^`\n]{15,}[.!?…]`", re.M)
+_WORDING = compiled(
     r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline"
     r"|(?:re-?wrote|reworded|rephrased)\b[^.]{0,60}\b(?:prose|copy|story|wording|sentences?))\b",
     re.I,
@@ -168,22 +169,22 @@ _WORDING_CUES = (
     *("now read", "now say", "reads like", "wording", "copy", "prose", "tagline"),
     *("rewrote", "re-wrote", "reworded", "rephrased"),
 )
-_POINTS = re.compile(
+_POINTS = compiled(
     r"\b(?:this|that|these|those) (?:issue|pr|page|file|one|thing|screen|button|error|message|test"
     r"|bug|skill|trail|part)s?\b",
     re.I,
 )
 _DRAFT_SHARE = 0.3
-_ASKS = re.compile(
+_ASKS = compiled(
     r"\b(?:should(?:n'?t)?|needs? to|must|i(?: would|'d)? (?:want|like|prefer)|we want|let'?s|lets"
     r"|can (?:you|we)|could (?:you|we)|please|pls|instead of|make sure|don'?t)\b",
     re.I,
 )
-_INVESTIGATES = re.compile(
+_INVESTIGATES = compiled(
     r"\b(?:investigate|research|find out|figure out|look into|debug|find the|analy[sz]e|why)\b",
     re.I,
 )
-_OPINION = re.compile(
+_OPINION = compiled(
     r"\b(?:you (?:think|believe|recommend|suggest)|your (?:take|opinion|thoughts?)|thoughts\?"
     r"|confident|where (?:we|are we|did we)|(?:is|are) (?:it|this|that|we|you|there) (?:\w+ )?"
     r"(?:done|ready|running|finished|outstanding|merged|pushed)|learn about|left off"
@@ -195,20 +196,20 @@ _OPERATIONS = words(
     " pull commit merge checkout switch rebase stash fetch clean remember save list print try"
     " pick continue explain summarize check take work review"
 )
-_TO_HAND_ON = re.compile(
+_TO_HAND_ON = compiled(
     r"(?:\w+ ){0,3}(?:create|open|make) (?:an? |the )?(?:draft )?"
     r"(?:pr|pull request|branch|worktree|issue)\b",
     re.I,
 )
 _NAMES_BY_COUNT = 5
-_HEDGES = re.compile(
+_HEDGES = compiled(
     r"^i mean\b|\b(?:idk+"
     r"|i hate|i feel like|lol|maybe we|kinda|not really|or something|you know)\b",
     re.I,
 )
 _DENSE = 0.36  # share of words that name something
 _FEW = 12
-_BETWEEN = re.compile(r"(?:\s|\.\.)+")
+_BETWEEN = compiled(r"(?:\s|\.\.)+")
 
 
 def names_code(text: str) -> bool:

@@ -24,6 +24,7 @@ from session_memory.distil.substance import (
     own_words,
     telling_words,
 )
+from session_memory.regex_cache import compiled
 
 BROKEN_OFF = "broken off after"
 """How the summary of a turn without an answer begins."""
@@ -39,14 +40,14 @@ _CLAIM_ALONE = 25
 _CLAIM_START = 60  # further in, "completed" and "fixed" are about something else
 _CLAIM_TELLS = 3  # words that carry meaning
 _COMPANIONS = 4  # sentences after a bare "Done." among which is the one that says what
-_NO_COMPANION = re.compile(
+_NO_COMPANION = compiled(
     r"[>“\"]|`[^`]+`(?::|\.?$)|.*[:?]$"
     r"|(?:you(?:'re| were| can)?|this is|that'?s|if|let me|want|should"
     r"|i (?:left|did not|didn't))\b",
     re.S | re.I,
 )
 # What was committed and pushed is in the history of the repository.
-_SHIPPED = re.compile(
+_SHIPPED = compiled(
     r"(?:\W*(?:yes|yep|done|ok|okay|perfect|great|all set|all done|success|and)\b\W*)*"
     r"(?:(?:it|this|that|everything|the changes?|`[^`\n]{1,80}`|(?:draft )?pr(?: #?\d+)?"
     r"|commit(?: `?\w{6,40}`?)?)(?:'s| is| are| (?:has|have) been)? (?:now )?)?"
@@ -55,18 +56,18 @@ _SHIPPED = re.compile(
     r"|(?:draft )?pr(?: created)?:? https?|(?:the )?working (?:tree|directory) (?:is )?clean)\b",
     re.I,
 )
-_SHIPS = re.compile(
+_SHIPS = compiled(
     r"\bgit (?:commit|push|merge)\b|\bgh (?:pr|issue|release) (?:create|merge|close|edit)\b"
 )
 # A menu, a plan or an attempt: the answer is still to come.
-_OFFERS = re.compile(
+_OFFERS = compiled(
     r"\b(?:here are (?:\w+ )?(?:options|ideas|versions|variants)|would you like|want me to"
     r"|do you want|which (?:one|option)|let me know|i['’]?d (?:make|use|say|go|change|rewrite|keep)"
     r"|\brecommend(?:ed|ation|ing)?\b|i think so|best fit:|this should fix|should i\b"
     r"|reply with|what would you like|^good question)",
     re.I,
 )
-_BOASTS = re.compile(
+_BOASTS = compiled(
     r"\b(?:fully functional|comprehensive(?:ly)?|complete set"
     r"|successfully (?:created|implemented|completed))\b"
     r"|^\W*(?:spawned|launched|started|opened|restarted)\b"
@@ -74,21 +75,21 @@ _BOASTS = re.compile(
     re.I,
 )
 # "1. no 2. the second": each answers a question.
-_ANSWERS = re.compile(
+_ANSWERS = compiled(
     r"1[.):]? *(?:no|nope|yes|yep|yeah|ok|okay|sure|agreed|[a-d])\b.*\b2[.):]? ", re.I
 )
 # What the agent did to find out, without what it found.
-_NARRATES = re.compile(
+_NARRATES = compiled(
     r"(?:as of [\d-]+, )?i(?:'ve| have)? (?:checked|looked|reviewed|read|went|confirmed)\b", re.I
 )
-_STYLE = re.compile(
+_STYLE = compiled(
     r"\d(?:px|rem|em)\b|#[0-9a-f]{6}\b|\b(?:fonts?|padding|margins?|colou?rs?|borders?|aligned|centered|animation"
     r"|bigger|smaller|gradient|opacity|hover|spacing)\b",
     re.I,
 )
 _COSMETIC = 2
-_CUT_QUOTE = re.compile(r"\bI also\b|^[^“]*”|^[^\"]*\"[^\"]*$")
-_LOOKS = re.compile(r"\.(?:css|scss|less|html?|svg|png|gif)$|^/tmp/|[\\/]\.(?:claude|codex)[\\/]")
+_CUT_QUOTE = compiled(r"\bI also\b|^[^“]*”|^[^\"]*\"[^\"]*$")
+_LOOKS = compiled(r"\.(?:css|scss|less|html?|svg|png|gif)$|^/tmp/|[\\/]\.(?:claude|codex)[\\/]")
 _DRAFT_CHARS = 800
 _DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
 

@@ -13,6 +13,7 @@ from session_memory.core.text.own_text import without_own_text
 from session_memory.distil.inputs import is_probe
 from session_memory.distil.sentences import prose_lines, without_start
 from session_memory.distil.substance import typed
+from session_memory.regex_cache import compiled
 
 MAX_CHARS = 4000
 _PASTED_CHARS = 700  # a longer text may hold a pasted part,
@@ -22,16 +23,16 @@ _TYPED_ANSWER_WORDS = 6  # the labels of options are shorter
 
 QUEUED = ("queued_prompt", "queued_command")  # typed while the agent was busy
 # What the client writes when the user refuses a call and says why.
-_REASON = re.compile(
+_REASON = compiled(
     r"(?:the user said|following reason for the rejection|(?:following|user) feedback):\s*", re.I
 )
-_REASON_ENDS = re.compile(r"\n\s*Note: The user's next message")
+_REASON_ENDS = compiled(r"\n\s*Note: The user's next message")
 _CLARIFIES = "The user wants to clarify"  # the questions that follow are the agent's
 _ANSWERED = ("User has answered your questions: ", "Your questions have been answered: ")
-_ANSWER = re.compile(r'"="([^"\n]{1,1000})"(?! selected)')
+_ANSWER = compiled(r'"="([^"\n]{1,1000})"(?! selected)')
 
 # Texts that begin like this were written by a program, a template or another agent.
-_NOT_TYPED = re.compile(
+_NOT_TYPED = compiled(
     r"[<{]|\[(?:request interrupted|\[ ##|image)|# AGENTS\.md|# Files mentioned by the user"
     r"|(?:operation |execution )?(?:stopped|blocked) by (?:a )?(?:\w+ )?hook"
     r"|base directory for this skill|this session is being continued|caveat: the messages below"
@@ -40,17 +41,17 @@ _NOT_TYPED = re.compile(
     r"|# (?:task|role|context|instructions|goal|objective|plan)\b|context: (?:you|this)\b",
     re.I,
 )
-_FLAGS = re.compile(r"(?:--?[a-z][\w-]*(?:[ =](?:new|true|false|\d+))? +)+")
-_SLASH_COMMAND = re.compile(r"/[\w:.-]+\s*")
-_DOCUMENT = re.compile(
+_FLAGS = compiled(r"(?:--?[a-z][\w-]*(?:[ =](?:new|true|false|\d+))? +)+")
+_SLASH_COMMAND = compiled(r"/[\w:.-]+\s*")
+_DOCUMENT = compiled(
     r"^#{1,4} |\*\*[^*\n]+\*\*|^\s*(?:\d+[.)]|[-*•]) \S|—|→|^```|^\s*\|.*\|\s*$|[✅❌⚠]", re.M
 )
 _DOCUMENT_MARKS = 4
 # Behind a colon at the end of a line stands what was pasted.
-_INTRODUCES = re.compile(r":[ \t]*\n")
+_INTRODUCES = compiled(r":[ \t]*\n")
 # Where the line before the colon names whose words they are, so does a short one. Only a line that
 # ends with a colon is looked at closely.
-_SOURCE = re.compile(
+_SOURCE = compiled(
     r"^(?=[^\n]*:[ \t]*\n)"
     r"([^\n]{0,120}\b(?:issues?|tickets?|readme|docs?|documentation|text|error|output|logs?"
     r"|comments?|page|article|message|e?mail|review|file|snippet|description|says?|said|wrote"
@@ -59,17 +60,17 @@ _SOURCE = re.compile(
     re.I | re.M,
 )
 # Logs, diffs, stack traces, code: they hold marks that nobody types in a sentence.
-_TERMINAL = re.compile(r"[❯➜$%›>]|\s*at \S+ \(|\[[\w :.-]+\]|\S+:\d+|[+-] ?\d|\s*\d+[:|]")
+_TERMINAL = compiled(r"[❯➜$%›>]|\s*at \S+ \(|\[[\w :.-]+\]|\S+:\d+|[+-] ?\d|\s*\d+[:|]")
 # What a program says of itself begins with such a word.
-_LABELLED = re.compile(
+_LABELLED = compiled(
     r"\s*(?:(?:npm|pnpm|yarn) )?(?:err!|(?:[\w.]*(?:error|exception|warning)|warn|fatal|remote|hint"
     r"|info|debug)(?:\[[\w-]+\])?:)",
     re.I,
 )
-_CODE = re.compile(r"[{}<>=;\\]{2}|[│┃┌└╭╰├─]")
+_CODE = compiled(r"[{}<>=;\\]{2}|[│┃┌└╭╰├─]")
 _WRAPPED_CHARS = 60  # a shorter line ended where its writer wanted it to
-_END = re.compile(r"[.!?…。！？]+[)\"'*]*|;(?=\s)")
-_ABBREVIATION = re.compile(r".*\b(?:e\.g|i\.e|etc|vs|cf)\.$", re.S)
+_END = compiled(r"[.!?…。！？]+[)\"'*]*|;(?=\s)")
+_ABBREVIATION = compiled(r".*\b(?:e\.g|i\.e|etc|vs|cf)\.$", re.S)
 _OWN_END = ("…", "。", "！", "？")  # these need no blank behind them
 
 

@@ -13,14 +13,15 @@ from session_memory.core.commands import SCAN_CHARS, Step, steps, words
 from session_memory.distil.attempts import RECENT, Attempt, AttemptLog
 from session_memory.distil.checks import CheckKind, check_of
 from session_memory.distil.put_right import is_wrong_call
+from session_memory.regex_cache import compiled
 
 # What makes work leave the session: a commit, a push, a request to merge, a release.
-_SHIPS = re.compile(
+_SHIPS = compiled(
     r"\bgit (?:-C \S+ )?(?:commit|push|merge)\b|\bgh pr (?:create|merge)\b|\bgh workflow run\b"
     r"|\b(?:npm|pnpm|cargo|twine|poetry|uv) publish\b|\b(?:vercel|fly|netlify)\b.*(?:deploy|--prod)"
 )
-_NOTES = re.compile(r"\.(?:md|mdx|txt|rst|adoc)$", re.I)
-_AGENTS_OWN = re.compile(r"[\\/]\.(?:claude|codex|gemini|qwen|grok|copilot|pi)[\\/]")
+_NOTES = compiled(r"\.(?:md|mdx|txt|rst|adoc)$", re.I)
+_AGENTS_OWN = compiled(r"[\\/]\.(?:claude|codex|gemini|qwen|grok|copilot|pi)[\\/]")
 
 
 _CHANGING_PROGRAMS = words("rm mv cp touch chmod chown ln kill pkill killall rsync scp unzip")
@@ -31,7 +32,7 @@ _CHANGING_VERBS = words(
 )
 _CHANGING = _CHANGING_PROGRAMS | _CHANGING_VERBS
 _SHELL_WORDS = words("do then else")  # a program may follow them
-_WORD = re.compile(r"[\w-]+")
+_WORD = compiled(r"[\w-]+")
 
 
 class CheckResult(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from session_memory.redact.value_checks import (
     is_random,
     is_word_value,
 )
+from session_memory.regex_cache import compiled
 
 Places = Iterator[tuple[int, int]]
 LINE = 240
@@ -38,22 +39,22 @@ _TYPED = rb"(?:[ \t]*:[ \t]*[a-z_&*][\w.<>\[\]?|]{0,20}|[ \t]+string)?"
 _ASSIGNED = rb"[ \t]*(?:[:!=]?={1,3}>?|:(?:\*\*)?|\|\||\?\?|<-|\bor\b)[ \t]*"
 _PASSWORD_KEYWORDS = ("pass", "pwd", "kennwort")
 
-_QUOTED = re.compile(
+_QUOTED = compiled(
     rb"(?:(?:new )?(?:\[\]byte|bytes|str|(?:std::)?string|String(?:::from)?|\w{0,12}Secret\w{0,12}|"
     rb"(?:\w{1,16}(?:\.|::|->))?\w{0,12}(?:[hH]ash|crypt|md5|sha[0-9]*|[eE]ncode|[eE]ncrypt)\w{0,12}|Hash::make)\()?"
     rb"[brufl@]{0,2}(?:\"([^\"\r\n]{4,200})(?:\"|\r?\n|$)|'([^'\r\n]{4,200})(?:'|\r?\n|$)|"
     rb"`([^`\r\n]{4,200})(?:`|\r?\n|$))"
 )
-_BARE = re.compile(rb"[^\s'\"`,;&|<>(){}\[\]\\]{4,256}")
-_LINE_BEFORE = re.compile(
+_BARE = compiled(rb"[^\s'\"`,;&|<>(){}\[\]\\]{4,256}")
+_LINE_BEFORE = compiled(
     rb"^[\s+>|*`#-]*(?:[0-9]+(?:\t|:|\||\xe2\x86\x92)\s*)?(?:(?:export|set|env|arg|var|-e|--env)\s+)*"
     rb"['\"]?[\w.\[\]-]*$",
     re.IGNORECASE,
 )
-_LINE_AFTER = re.compile(rb"[ \t]*(?:(?:#|//|;)[^\r\n]*)?(?:\r?\n|$)")
+_LINE_AFTER = compiled(rb"[ \t]*(?:(?:#|//|;)[^\r\n]*)?(?:\r?\n|$)")
 _QUOTES = (b'"', b"'")
-_SHORT = re.compile(rb"(?i)(?:pass|pwd)[^a-z]")
-_FOUNDING = re.compile(rb"(?i)(?:^|[^\w])(?:password|secret)\s*[:=]\s*['\"]?$")
+_SHORT = compiled(rb"(?i)(?:pass|pwd)[^a-z]")
+_FOUNDING = compiled(rb"(?i)(?:^|[^\w])(?:password|secret)\s*[:=]\s*['\"]?$")
 _STOP_WORDS = frozenset(
     b"a an the your you my our their its this that these is are was were be been of to for in on "
     b"at with by from as or and not no if it must should can will has have enter again please here "
@@ -61,7 +62,7 @@ _STOP_WORDS = frozenset(
     b"key username user login account email name confirm new old current forgot reset change show "
     b"hide type text min max characters authentication failed error does match see".split()
 )
-_PLAIN_WORD = re.compile(rb"[A-Za-z0-9'-]{2,16}$")
+_PLAIN_WORD = compiled(rb"[A-Za-z0-9'-]{2,16}$")
 
 
 def is_phrase(value: bytes) -> bool:
@@ -92,11 +93,11 @@ def _is_short(value: bytes) -> bool:
     return len(value.decode("utf-8", "replace")) < 8
 
 
-_ENDS_STATEMENT = re.compile(
+_ENDS_STATEMENT = compiled(
     rb"[ \t]*(?:[,;)}\]]|(?:#|//)[^\r\n]*)*[ \t]*(?:\r?\n|$|\w+\s*[:=]|[{'\"])"
 )
-_SETTING_NAME = re.compile(rb"(?:^|[\s\"'`])(?:[a-z][\w-]*\.)+[\w-]*$|(?:^|[\s\"'`])[A-Z0-9_]*$")
-_PAIR_BEFORE = re.compile(rb"[\w.]+=[^\s;'\"]+[ ;]\s*[\w.]*$")
+_SETTING_NAME = compiled(rb"(?:^|[\s\"'`])(?:[a-z][\w-]*\.)+[\w-]*$|(?:^|[\s\"'`])[A-Z0-9_]*$")
+_PAIR_BEFORE = compiled(rb"[\w.]+=[^\s;'\"]+[ ;]\s*[\w.]*$")
 
 
 def _is_text(value: bytes, name: bytes) -> bool:
@@ -115,7 +116,7 @@ def _is_plain(word: bytes) -> bool:
     return bool(_PLAIN_WORD.match(word)) and word.lower() not in _STOP_WORDS
 
 
-_LOGIN = re.compile(
+_LOGIN = compiled(
     rb"(?i)\b(?:user(?:name)?|login|uid|e?mail|host)['\"]?[ \t]*(?:=>|[:=])[ \t]*['\"]"
 )
 
@@ -177,7 +178,7 @@ def _is_setting_text(value: bytes) -> bool:
 
 
 _SALT = 8
-_CODE = re.compile(
+_CODE = compiled(
     rb"[$@%{<!]|(?:str|int|string|bool|None|null|true|false)\b|[a-z]+\.[a-zA-Z]+\.|[A-Z0-9_]+$"
 )
 
@@ -189,14 +190,14 @@ def _phrase(text: bytes, _start: int, end: int) -> Places:
         yield end, end + len(words)
 
 
-_STORES = re.compile(
+_STORES = compiled(
     rb"(?i)(?:env|get\w*|set\w*|put|define|property|setitem|header|add|string|append)"
     rb"(?:<[\w ]{1,20}>)?\s*\(\s*(?:[^()'\"`]{0,40},\s*)?['\"`]?[\w.-]*$"
 )
-_SETS = re.compile(rb"(?:\b[sS]et|\b[wW]ith|[.>:])(?:[A-Z][a-z]*|_)*_?$")
+_SETS = compiled(rb"(?:\b[sS]et|\b[wW]ith|[.>:])(?:[A-Z][a-z]*|_)*_?$")
 
 
-_KEY_OR_SALT = re.compile(rb"(?i)_(?:key|salt)")
+_KEY_OR_SALT = compiled(rb"(?i)_(?:key|salt)")
 _GENERATED = 16
 
 
@@ -220,8 +221,8 @@ def _argument(text: bytes, start: int, end: int) -> Places:
         yield quoted.span(quoted.lastindex)
 
 
-_BLOCK_LINE = re.compile(rb"([ \t]+)([^\s#][^\r\n]*?)[ \t]*(?:\r?\n|$)")
-_NESTED = re.compile(rb"['\"]?[\w.$-]+['\"]?:(?:\s|$)|-\s|[{\[<!&*]|[\w.]+\(")
+_BLOCK_LINE = compiled(rb"([ \t]+)([^\s#][^\r\n]*?)[ \t]*(?:\r?\n|$)")
+_NESTED = compiled(rb"['\"]?[\w.$-]+['\"]?:(?:\s|$)|-\s|[{\[<!&*]|[\w.]+\(")
 
 
 def _below(text: bytes, start: int, end: int) -> Places:

@@ -13,22 +13,23 @@ from session_memory.redact.value_checks import (
     is_password_text,
     is_spoken,
 )
+from session_memory.regex_cache import compiled
 
 Places = Iterator[tuple[int, int]]
 ARGUMENTS = 400
 """Bytes of a call that are looked at behind its name."""
 
-_ARGUMENT = re.compile(
+_ARGUMENT = compiled(
     rb"\s*(?:\w{1,20}\s*[=:]\s*)?(?:[brufl@]{0,2}(?:\"([^\"\r\n]{0,160})\"|'([^'\r\n]{0,160})'|`([^`\r\n]{0,160})`)|"
     rb"[^()'\"`,\r\n]{1,80}(?:\([^()]{0,60}\))?)\s*(,|\))"
 )
-_DATABASE = re.compile(rb"(?i)(?:mysqli?_(?:p?connect|real_connect)|new\s+mysqli|mysqli)\s*\($")
-_DRIVER = re.compile(rb"(?i)(?:getConnection|new\s+\\?PDO)\s*\($")
-_ALGORITHM = re.compile(
+_DATABASE = compiled(rb"(?i)(?:mysqli?_(?:p?connect|real_connect)|new\s+mysqli|mysqli)\s*\($")
+_DRIVER = compiled(rb"(?i)(?:getConnection|new\s+\\?PDO)\s*\($")
+_ALGORITHM = compiled(
     rb"(?i)(?:aes|des|rc4|rsa|hmac|sha|md5|pbkdf2|utf-?8|ascii|base64|hex|raw|latin1|binary|cbc|gcm|ecb|[hr]s256)[\w/.:-]*$"
 )
-_HELD = re.compile(rb"\"([^\"\r\n]{8,160})\"|'([^'\r\n]{8,160})'|`([^`\r\n]{8,160})`")
-_WRAPPED = re.compile(rb"[\w.:\s\[\]&]*(?:\(\s*\)[\w.\s]*)*\(\s*b?$|\s*b?$")
+_HELD = compiled(rb"\"([^\"\r\n]{8,160})\"|'([^'\r\n]{8,160})'|`([^`\r\n]{8,160})`")
+_WRAPPED = compiled(rb"[\w.:\s\[\]&]*(?:\(\s*\)[\w.\s]*)*\(\s*b?$|\s*b?$")
 
 
 def _arguments(text: bytes, start: int) -> list[tuple[int, int] | None]:

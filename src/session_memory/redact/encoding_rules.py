@@ -10,6 +10,7 @@ import re
 
 from session_memory.redact.decoded import Decoded
 from session_memory.redact.rule import Rule, fake
+from session_memory.regex_cache import compiled
 
 _NAMES = rb"(?i:pass|pwd|secret|token|key|auth|salt|seed|mnemonic|phrase|kty)"
 _KEYWORDS = (
@@ -17,10 +18,10 @@ _KEYWORDS = (
 )
 _REST = rb"[\w.-]{0,12}"
 
-_IN_JSON = re.compile(rb'\\(?:["\'\\/nrt]|u00[2-7][0-9a-fA-F])')
-_PERCENT = re.compile(rb"%[2-7][0-9a-fA-F]")
-_ENTITY = re.compile(rb"&(?:quot|apos|lt|gt|amp|#[0-9]{2,3}|#x[0-9a-fA-F]{2});")
-_COLOUR = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+_IN_JSON = compiled(rb'\\(?:["\'\\/nrt]|u00[2-7][0-9a-fA-F])')
+_PERCENT = compiled(rb"%[2-7][0-9a-fA-F]")
+_ENTITY = compiled(rb"&(?:quot|apos|lt|gt|amp|#[0-9]{2,3}|#x[0-9a-fA-F]{2});")
+_COLOUR = compiled(rb"\x1b\[[0-9;?]*[A-Za-z]")
 _CONTROL = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _NAMED_ENTITIES = {b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">", b"amp": b"&"}
 
@@ -59,7 +60,7 @@ _WORDS = (
     *(b"TOKEN", b"API_KEY"),
 )
 _CORES = tuple(_core(word, offset) for word in _WORDS for offset in range(3))
-_IN_BASE64 = re.compile(
+_IN_BASE64 = compiled(
     rb"(?<![\w+/-])[A-Za-z0-9+/_-]*(?:" + "|".join(_CORES).encode() + rb")[A-Za-z0-9+/_-]*={0,2}"
 )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from session_memory.core.hashing import blake2b
+from session_memory.regex_cache import compiled
 
 PLAIN = "[REDACTED_SECRET]"
-MARK = re.compile(rb"\[REDACTED_SECRET(?::[0-9a-f]{8})?\]")
+MARK = compiled(rb"\[REDACTED_SECRET(?::[0-9a-f]{8})?\]")
 _OPENING = b"[REDACTED_SECRET"
-_TAGGED = re.compile(r"\[REDACTED_SECRET:[0-9a-f]{8}\]")
+_TAGGED = compiled(r"\[REDACTED_SECRET:[0-9a-f]{8}\]")
 
 
 def placeholder(secret: bytes, key: bytes) -> bytes:

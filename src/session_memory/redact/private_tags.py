@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from session_memory.regex_cache import compiled
+
 PRIVATE = "[PRIVATE]"
-_TAG = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
+_TAG = compiled(r"<(/?)private\s*>", re.IGNORECASE)
 
 
 def drop_private(text: str) -> tuple[str, int]:

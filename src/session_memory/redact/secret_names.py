@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from session_memory.regex_cache import compiled
 
 _PASSWORDS = rb"pass(?:word|wd|phrase|code)|passwort|kennwort"
 _KEYED = (
@@ -60,7 +60,7 @@ WEAK_KEYWORDS = (
     "subscription",
 )
 
-SECRET_NAME = re.compile(
+SECRET_NAME = compiled(
     rf"(?i)(?:{STRONG.decode()}|^pwd|^pass|[_-]pass|[a-z]Pass){SUFFIX.decode()}$"
 )
 """Names of fields whose value is a secret."""

@@ -18,6 +18,7 @@ from session_memory.redact.value_checks import (
     is_setting,
     is_value,
 )
+from session_memory.regex_cache import compiled
 
 Places = Iterator[tuple[int, int]]
 
@@ -27,9 +28,9 @@ HEADER = 400
 """Bytes of a header that are looked at before and after the name in it."""
 MANIFEST = 16_384
 """Bytes of a manifest that are looked at before and after its kind."""
-_PASSWORD_COLUMN = re.compile(r"(?i)pass|pwd|kennwort")
-_RULED = re.compile(rb"[\s|+:=-]*$")
-_LABEL = re.compile(rb"[A-Za-z][\w .-]{0,30}$")
+_PASSWORD_COLUMN = compiled(r"(?i)pass|pwd|kennwort")
+_RULED = compiled(rb"[\s|+:=-]*$")
+_LABEL = compiled(rb"[A-Za-z][\w .-]{0,30}$")
 
 
 def _is_column(label: bytes) -> bool:
@@ -105,7 +106,7 @@ def _table(text: bytes, start: int, end: int) -> Places:
             return
 
 
-_CODE_CELL = re.compile(rb"\|[ \t]*`([^`\s|]{4,120})`[ \t]*(?=\|)")
+_CODE_CELL = compiled(rb"\|[ \t]*`([^`\s|]{4,120})`[ \t]*(?=\|)")
 
 
 def _described(text: bytes, _start: int, end: int) -> Places:
@@ -118,8 +119,8 @@ def _described(text: bytes, _start: int, end: int) -> Places:
             yield cell.span(1)
 
 
-_VALUES = re.compile(rb"\(([^()]*)\)")
-_COMMA = re.compile(rb",")
+_VALUES = compiled(rb"\(([^()]*)\)")
+_COMMA = compiled(rb",")
 
 
 def _inserted(text: bytes, start: int, end: int) -> Places:
@@ -141,7 +142,7 @@ def _inserted(text: bytes, start: int, end: int) -> Places:
                     yield first, last
 
 
-_CONTINUED = re.compile(rb"\\?\r?\n[ \t]+([A-Za-z0-9+/=_-]{12,})(?=\\?[\"']?[ \t]*(?:\r?\n|$))")
+_CONTINUED = compiled(rb"\\?\r?\n[ \t]+([A-Za-z0-9+/=_-]{12,})(?=\\?[\"']?[ \t]*(?:\r?\n|$))")
 
 
 def _wrapped(text: bytes, start: int, end: int) -> Places:
@@ -152,14 +153,14 @@ def _wrapped(text: bytes, start: int, end: int) -> Places:
         end = line.end()
 
 
-_NEXT = re.compile(rb"\n(?:---|kind:)")
-_DATA = re.compile(rb"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n")
-_ENTRY = re.compile(
+_NEXT = compiled(rb"\n(?:---|kind:)")
+_DATA = compiled(rb"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n")
+_ENTRY = compiled(
     rb"([ \t]+)['\"]?([\w.-]+)['\"]?:[ \t]*(['\"]?)([^\s'\"|>{][^\s'\"]{3,})\3[ \t]*(?:\r?\n|$)"
 )
-_DATA_JSON = re.compile(rb'"(?:data|stringData)"\s*:\s*\{([^{}]*)\}')
-_ENTRY_JSON = re.compile(rb'"([\w.-]+)"\s*:\s*"([^"\s]{4,})"')
-_PUBLIC = re.compile(rb"(?i)(?:\.crt|\.pub|\.ca|username|user|host|port|namespace|database)$")
+_DATA_JSON = compiled(rb'"(?:data|stringData)"\s*:\s*\{([^{}]*)\}')
+_ENTRY_JSON = compiled(rb'"([\w.-]+)"\s*:\s*"([^"\s]{4,})"')
+_PUBLIC = compiled(rb"(?i)(?:\.crt|\.pub|\.ca|username|user|host|port|namespace|database)$")
 
 
 def _secret_manifest(text: bytes, start: int, end: int) -> Places:
@@ -180,9 +181,9 @@ def _secret_manifest(text: bytes, start: int, end: int) -> Places:
                 yield entry.span(2)
 
 
-_VARIABLE_NAME = re.compile(rb'"([^"\s]+)"')
-_SENSITIVE = re.compile(rb"\bsensitive\s*=\s*true\b")
-_DEFAULT = re.compile(rb'\bdefault\s*=\s*"([^"\n$]{4,})"')
+_VARIABLE_NAME = compiled(rb'"([^"\s]+)"')
+_SENSITIVE = compiled(rb"\bsensitive\s*=\s*true\b")
+_DEFAULT = compiled(rb'\bdefault\s*=\s*"([^"\n$]{4,})"')
 
 
 def _terraform_default(text: bytes, start: int, end: int) -> Places:
@@ -195,7 +196,7 @@ def _terraform_default(text: bytes, start: int, end: int) -> Places:
         yield default.span(1)
 
 
-_PRIVATE_PART = re.compile(rb"\"(?:d|p|q|dp|dq|qi|k)\"\s*:\s*\"([A-Za-z0-9_=-]{16,})\"?")
+_PRIVATE_PART = compiled(rb"\"(?:d|p|q|dp|dq|qi|k)\"\s*:\s*\"([A-Za-z0-9_=-]{16,})\"?")
 
 
 def _private_parts(text: bytes, start: int, end: int) -> Places:

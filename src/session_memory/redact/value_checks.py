@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from math import log2
 from operator import add
 
+from session_memory.regex_cache import compiled
+
 LOOKED_AT = 256
 """Bytes of a value that are checked: nothing longer is a placeholder."""
 
-_VARIABLE = re.compile(
+_VARIABLE = compiled(
     rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%s(?:$|&)|%[({]|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
     rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|:[A-Z_][A-Z0-9_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
     rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\.|"
     rb"(?:Optional|Union|Annotated|[Ll]ist|[Dd]ict|[Ss]equence|Literal)\["
 )
-_MASK = re.compile(
+_MASK = compiled(
     rb"(?i)xxxx|(?:^|[-_])xxx(?:$|[-_])|\*\*\*|\.\.\.|###|___|\xe2\x80\xa6|\xe2\x80\xa2\xe2\x80\xa2"
 )
-_STAND_IN = re.compile(
+_STAND_IN = compiled(
     rb"(?i)change-?_?me|example|placeholder|dummy|redacted|sample|your[-_a-z]*"
     rb"(?:key|token|secret|password|here)|(?:insert|replace|enter|add)[-_ ]?(?:your|me|this|with)|"
     rb"(?:^|[-_])(?:todo|fixme|mock(?:ed)?|fake|stub|foo(?:bar)?|lorem|not[-_]?set)(?:$|[-_])"
@@ -47,13 +48,13 @@ _NOUN = (
     rb"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|(?:api|access|secret|private)?[-_]?key|"
     rb"credentials?)s?"
 )
-_PATH = re.compile(rb"(?:\.{0,2}|~|[A-Za-z]:)(?:[/\\][\w.@{}$*-]+)+[/\\]?$|(?:https?|file)://")
-_SHORT_PARTS = re.compile(rb".{0,2}(?:[/\\][^/\\]{1,12}){2,4}$")
-_EXPRESSION = re.compile(
+_PATH = compiled(rb"(?:\.{0,2}|~|[A-Za-z]:)(?:[/\\][\w.@{}$*-]+)+[/\\]?$|(?:https?|file)://")
+_SHORT_PARTS = compiled(rb".{0,2}(?:[/\\][^/\\]{1,12}){2,4}$")
+_EXPRESSION = compiled(
     rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|"
     rb"[A-Za-z_][\w.]*\("
 )
-_REFERENCE = re.compile(
+_REFERENCE = compiled(
     rb"(?:await|new)\b|[$@]?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*|\[[\w.:-]*\])*"
     rb"(?:\((?:[\w.,:&*$=\[\](){}<>!-]*[,;:})\]]*)$|\[(?:[A-Za-z_][\w.:-]*)?\]?[,;:)]*$)|"
     rb"[$@]?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[,;:})\]]*$|"
@@ -63,8 +64,8 @@ _REFERENCE = re.compile(
     rb"[A-Za-z_][\w.]*\([`\w.,\s]*[)`,;]*$|[A-Za-z_][\w.]*<[\w ,\[\]]{1,40}>\("
 )
 """A whole value that is code: a call, a member, an item, a type, a variable, a template."""
-_DIGIT_INSIDE = re.compile(rb"[A-Za-z][0-9]+[A-Za-z]")
-_TO_FILL_IN = re.compile(
+_DIGIT_INSIDE = compiled(rb"[A-Za-z][0-9]+[A-Za-z]")
+_TO_FILL_IN = compiled(
     rb"(?i)(?:(?:your|yours|tu|tua|votre|dein|mein|seu|sua)[-_ ][a-z_ -]+|"
     rb".*(?:\xe4\xbd\xa0|\xe6\x82\xa8)\xe7\x9a\x84.*|(?:your?|my|the)[-_]?(?:own[-_])?"
     + _NOUN
@@ -75,43 +76,41 @@ _TO_FILL_IN = re.compile(
     rb"[,;.)]*$"
 )
 """What documentation and templates write where a secret has to be filled in."""
-_CHECKED = re.compile(
-    rb"(?i)(?:required|nullable|sometimes|present|string|min:|max:|confirmed)[|:,]"
-)
+_CHECKED = compiled(rb"(?i)(?:required|nullable|sometimes|present|string|min:|max:|confirmed)[|:,]")
 """Rules that a value is checked by, in the place of the value."""
-_WRITTEN_BY_CODE = re.compile(rb"%s(?:$|[&;,)])|\[[A-Za-z0-9]-[A-Za-z0-9]")
+_WRITTEN_BY_CODE = compiled(rb"%s(?:$|[&;,)])|\[[A-Za-z0-9]-[A-Za-z0-9]")
 """A format string or a regular expression, in the place of the value."""
-_DOTTED = re.compile(rb"[A-Za-z_]+(?:\.[A-Za-z_]+)+$")
-_REPEATED = re.compile(rb"(.{2,10}?)\1{2,}$")
-_OWN_NAME = re.compile(
+_DOTTED = compiled(rb"[A-Za-z_]+(?:\.[A-Za-z_]+)+$")
+_REPEATED = compiled(rb"(.{2,10}?)\1{2,}$")
+_OWN_NAME = compiled(
     rb"(?i)[a-z]\w*?(?:_|(?-i:(?=[A-Z])))(?:password|passwd|token|secret|(?:api_?)?key|credentials?)s?[,;:)]*$"
 )
-_TYPE_NAME = re.compile(
+_TYPE_NAME = compiled(
     rb"(?:[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Token|String|Str|Secret|Key|Password|Type|Field|Option)|Uint8Array|"
     rb"(?:string|String|boolean|undefined|Optional|unknown)[?]?)[,;:)\]}|]*$"
 )
-_IDENTIFIER = re.compile(rb"[A-Za-z_]+[,;.]?$")
-_CAMEL_OR_SNAKE = re.compile(rb"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
-_NAMES_ITSELF = re.compile(
+_IDENTIFIER = compiled(rb"[A-Za-z_]+[,;.]?$")
+_CAMEL_OR_SNAKE = compiled(rb"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
+_NAMES_ITSELF = compiled(
     rb"(?i)^[a-z_. :/-]*(?:passw|passphrase|secret|token|api_?key|credential|auth)[a-z_. :/-]*$"
 )
-_DIGIT = re.compile(rb"[0-9]")
-_LETTER = re.compile(rb"[A-Za-z]")
-_LOWER, _UPPER = re.compile(rb"[a-z]"), re.compile(rb"[A-Z]")
-_SYMBOL = re.compile(rb"[!@#$%^&*+=?~]")
-_SIGN = re.compile(rb"[!@#$%^&*+=?~();|<>-]")
-_KEY_MATERIAL = re.compile(rb"[A-Za-z0-9+/=]{32}")
-_UUID = re.compile(rb"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_DIGEST = re.compile(rb"(?i)(?:sha[0-9]+|md5)[-:=]|[0-9a-f]{40}$")
-_NUMBER = re.compile(rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[0-9]+[a-z]{1,3}$|0x[0-9a-f]+$")
-_TECHNICAL = re.compile(
+_DIGIT = compiled(rb"[0-9]")
+_LETTER = compiled(rb"[A-Za-z]")
+_LOWER, _UPPER = compiled(rb"[a-z]"), compiled(rb"[A-Z]")
+_SYMBOL = compiled(rb"[!@#$%^&*+=?~]")
+_SIGN = compiled(rb"[!@#$%^&*+=?~();|<>-]")
+_KEY_MATERIAL = compiled(rb"[A-Za-z0-9+/=]{32}")
+_UUID = compiled(rb"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_DIGEST = compiled(rb"(?i)(?:sha[0-9]+|md5)[-:=]|[0-9a-f]{40}$")
+_NUMBER = compiled(rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[0-9]+[a-z]{1,3}$|0x[0-9a-f]+$")
+_TECHNICAL = compiled(
     rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[a-z]+[-_.]?[0-9]{1,4}$|[0-9]+[a-z]{1,3}$|"
     rb"(?:[a-z]+[-_./:])+[a-z]*[0-9]{0,4}$|\w{1,20}=.|[0-9]+%$|#[0-9]+$"
 )
-_HEX = re.compile(rb"(?i)(?=[a-f]*[0-9])[0-9a-f]{16,}$")
-_PORT = re.compile(rb"[0-9]{1,5}(?:[/?#]|$)")
-_LETTER_RUN = re.compile(rb"[A-Za-z]{20,}")
-_ALPHANUMERIC_RUN = re.compile(rb"[A-Za-z0-9]{12,}")
+_HEX = compiled(rb"(?i)(?=[a-f]*[0-9])[0-9a-f]{16,}$")
+_PORT = compiled(rb"[0-9]{1,5}(?:[/?#]|$)")
+_LETTER_RUN = compiled(rb"[A-Za-z]{20,}")
+_ALPHANUMERIC_RUN = compiled(rb"[A-Za-z0-9]{12,}")
 
 # Pairs of letters that make up nine tenths of English prose and identifiers, and a third of random
 # letters.
@@ -172,13 +171,11 @@ _TYPE_WORDS = frozenset(
     b"readonly type enum yes no on off file stdin prompt ignore inherit never always env vault "
     b"return await async success failed failure passed error warning".split()
 )
-_NAME_OF_CODE = re.compile(
-    rb"(?i)(?:arg|param|input|config|setting|option|env|user|data|req|res)s?$"
-)
+_NAME_OF_CODE = compiled(rb"(?i)(?:arg|param|input|config|setting|option|env|user|data|req|res)s?$")
 
 
-_WORD = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
-_ONLY_NOUN = re.compile(
+_WORD = compiled(rb"[A-Z]?[a-z]+|[A-Z]+")
+_ONLY_NOUN = compiled(
     rb"(?:password|passwd|passphrase|passcode|passwort|kennwort|secret|token|key|pass|pwd|credential|apikey)s?$"
 )
 _DESCRIPTIONS = frozenset(
@@ -239,9 +236,7 @@ def is_password_text(value: bytes) -> bool:
     return head.lower() not in _TYPE_WORDS and not names_itself(head)
 
 
-_ENDS_AS_NAME = re.compile(
-    rb"(?i)[a-z]+(?:[-_][a-z]+)*[-_](?:token|secret|key)(?:[-_]?[0-9]{1,2})?$"
-)
+_ENDS_AS_NAME = compiled(rb"(?i)[a-z]+(?:[-_][a-z]+)*[-_](?:token|secret|key)(?:[-_]?[0-9]{1,2})?$")
 
 
 def ends_as_name(value: bytes) -> bool:
@@ -352,7 +347,7 @@ def is_spoken(value: bytes) -> bool:
     return bool(pairs) and sum(pair in _COMMON for pair in pairs) / len(pairs) >= SPOKEN
 
 
-_KIND_CHANGES = re.compile(rb"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
+_KIND_CHANGES = compiled(rb"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
 
 
 def is_jumbled(value: bytes) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection
 from typing import Literal
 
 import msgspec
 
 from session_memory.errors import Ambiguous, UsageError
+from session_memory.regex_cache import compiled
 
 Kind = Literal["problem", "success"]
 Status = Literal["candidate", "provisional", "approved", "rejected", "retired", "superseded"]
@@ -28,7 +28,7 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {
     "superseded": frozenset(),
 }
 
-_ID = re.compile(r"(?!index$)[a-z0-9][a-z0-9_-]{0,79}")
+_ID = compiled(r"(?!index$)[a-z0-9][a-z0-9_-]{0,79}")
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -10,18 +10,19 @@ from __future__ import annotations
 import re
 
 from session_memory.core.loop.catalog import Pattern, Proposal
+from session_memory.regex_cache import compiled
 
-_WORD = re.compile(
+_WORD = compiled(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
 _RUN = 5
 """So many words in a row are a quotation, fewer may be chance or the name of the error."""
 _LONG_WORD = 16
 """A word as long as this is an encoded text, or a sentence in a script without blanks."""
-_ERROR_NAME = re.compile(r"(?:error|exception|warning|failure)s?$")
+_ERROR_NAME = compiled(r"(?:error|exception|warning|failure)s?$")
 _LEAST = 3
 """Shorter texts are too vague to be instructions."""
-_AFTER = re.compile(r"\(after (?P<problem>.*)\)\s*$", re.DOTALL)
+_AFTER = compiled(r"\(after (?P<problem>.*)\)\s*$", re.DOTALL)
 _COMMAND_WORDS = 3
 """A program, what it is to do, and with what; arguments are masked."""
 

@@ -34,6 +34,7 @@ from session_memory.core.project.repository import (
     resolve_repo,
 )
 from session_memory.core.schema import Confidence
+from session_memory.regex_cache import compiled
 
 __all__ = [
     "DEFAULT_KEY",
@@ -62,17 +63,17 @@ OUTSIDE_MENTION = "mentioned_path_outside_cwd_ignored"
 STATE_FILES = (".project-state.json", ".agents/project-state.json")
 PACKAGE_MARKERS = ("package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 
-_OUR_BLOCK = re.compile(
+_OUR_BLOCK = compiled(
     r"^[ \t]*<!-- session-memory:begin\b.*?(?:^[ \t]*<!-- session-memory:end -->|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 # One word: "Scope: the entire repository" is prose about the file, not a name. Neighbouring classes
 # never overlap, so that no line, however hostile, costs more than its length.
-_SCOPE = re.compile(
+_SCOPE = compiled(
     r"""^[ \t>*#-]*Scope[ \t*]*:[ \t*]*["'`]?([^\s/\\"'`*]+)["'`]?[ \t\r]*$""",
     re.MULTILINE | re.IGNORECASE,
 )
-_CANONICAL = re.compile(r"^[ \t>*#-]*Canonical[ _-]name[ \t*]*:(.+)$", re.MULTILINE | re.IGNORECASE)
+_CANONICAL = compiled(r"^[ \t>*#-]*Canonical[ _-]name[ \t*]*:(.+)$", re.MULTILINE | re.IGNORECASE)
 
 
 class Options(msgspec.Struct, frozen=True):

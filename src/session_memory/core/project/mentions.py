@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from session_memory.core.project.path_shape import absolute, is_windows, join, leaf, parent
+from session_memory.regex_cache import compiled
 
 MAX_MENTIONS = 20
 TEXT_LIMIT = 64 * 1024
 # One character class, the separator is looked for apart: linear in any text.
-_TOKEN = re.compile(r"""[^\s"'`<>|,;()\[\]{}]+""")
-_QUOTED = re.compile(r'"([^"\n]{3,1024})"|`([^`\n]{3,1024})`|\'([^\'\n]{3,1024})\'')
-_LINE_NUMBER = re.compile(r"(?::\d+){1,2}$")
+_TOKEN = compiled(r"""[^\s"'`<>|,;()\[\]{}]+""")
+_QUOTED = compiled(r'"([^"\n]{3,1024})"|`([^`\n]{3,1024})`|\'([^\'\n]{3,1024})\'')
+_LINE_NUMBER = compiled(r"(?::\d+){1,2}$")
 
 
 def mentioned_paths(text: str, cwd: str, home: str | None) -> list[str]:

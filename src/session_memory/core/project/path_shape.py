@@ -7,10 +7,12 @@ import posixpath
 import re
 from typing import Protocol
 
+from session_memory.regex_cache import compiled
+
 MAX_LEVELS = 10
 """How far above a directory a project may start (IDN-05)."""
 
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_WINDOWS = compiled(r"[A-Za-z]:[\\/]|\\\\")
 # The three below are compiled at first use: an idle sweep never asks, and would pay 5 ms for them.
 _DRIVE = r"(?:[a-z]:|/mnt/[a-z]|/[a-z])"  # as Windows, WSL and Git Bash spell it
 _SYSTEM = r"(?:windows|program files(?: \(x86\))?|programdata)"

@@ -18,11 +18,12 @@ from session_memory.core.project.path_shape import (
     same_place,
     upward,
 )
+from session_memory.regex_cache import compiled
 
 POINTER_LIMIT = 4096
 CONFIG_LIMIT = 256 * 1024
-_SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"([^"]*)")?\s*\]')
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
+_SECTION = compiled(r'\[\s*([\w.-]+)(?:\s+"([^"]*)")?\s*\]')
+_HOST = compiled(r"[A-Za-z0-9][A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\]")
 
 
 class Repository(msgspec.Struct, frozen=True):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from session_memory.regex_cache import compiled
+
 TEMPLATE_CHARS = 200
 _LINE_CHARS = 400
 _WINDOW_CHARS = 4096
@@ -15,7 +17,7 @@ _CODE_SUFFIX = (
     r"|sql|md|mdx|json|jsonl|ya?ml|toml|lock|txt|html|css|scss|vue|svelte|xml|ini|cfg|exe|log)"
 )
 # Order matters: a time holds numbers, a path holds words, so the larger thing is tried first.
-_VARIABLE = re.compile(
+_VARIABLE = compiled(
     r"(?P<keep><(?:time|uuid|url|str|path|hex|n)>)"
     r"|\[(?P<secret>REDACTED_SECRET)(?::[^\]\s]{1,64})?\]"
     r"|(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -43,11 +45,11 @@ _NAMING = (
     "signal ",
     "error ",
 )
-_ANSI = re.compile(
+_ANSI = compiled(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0e-\x1b]"
 )
 
-_PREFACE = re.compile(
+_PREFACE = compiled(
     r"(?:exit code:? -?\d+|chunk id:.*|wall time:.*|process exited with code -?\d+|output:"
     r"|original token count:.*|\$ .*|> .*|% total .*|\[?traceback \(most recent call last\).*"
     r"|\d*\s*\d*\s*[│|┃].*|[\W\d_]*"
@@ -56,7 +58,7 @@ _PREFACE = re.compile(
     r"|current command:.*|\[?request interrupted.*)$",
     re.I,
 )
-_WARNING = re.compile(r"(?:npm )?warn|\W*⚠", re.I)
+_WARNING = compiled(r"(?:npm )?warn|\W*⚠", re.I)
 _TELLING = (
     *("error", "exception", "fatal", "panic", "fail", "denied", "not found", "no such", "cannot"),
     *(
@@ -78,10 +80,10 @@ _PERHAPS_TELLING = (
     *("issues found", "already exists", "uncommitted", "deprecated", "expected", "no matches"),
     *("is not a", "mismatch", "unmatched", "must be", "required"),
 )
-_FINDING = re.compile(r"\S+\.\w+:\d+(?::\d+)?:? +[A-Za-z]")  # of a linter: place and message
-_NO_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|fail(?:ed)?|problems?|warnings?)\b", re.I)
-_RAISED = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
-_TAG = re.compile(r"</?tool_use_error>|<error>|</error>")
+_FINDING = compiled(r"\S+\.\w+:\d+(?::\d+)?:? +[A-Za-z]")  # of a linter: place and message
+_NO_ERROR = compiled(r"\b(?:0|no) (?:errors?|failures?|fail(?:ed)?|problems?|warnings?)\b", re.I)
+_RAISED = compiled(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
+_TAG = compiled(r"</?tool_use_error>|<error>|</error>")
 
 
 def mask(text: str) -> str:

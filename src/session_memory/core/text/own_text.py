@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from session_memory.regex_cache import compiled
 
 BEGIN = "<!-- session-memory:begin"
 END = "<!-- session-memory:end -->"
@@ -13,7 +13,7 @@ NOTHING_SAVED = "FLUSH_OK - Nothing worth saving from this session"
 CALL_FOLDER = "session-memory-call-"
 """The working directory of a model call of ours that needs none begins so."""
 
-_IN_CALL_FOLDER = re.compile(rf"(?:^|[/\\]){CALL_FOLDER}")
+_IN_CALL_FOLDER = compiled(rf"(?:^|[/\\]){CALL_FOLDER}")
 _FENCES = ((BEGIN, END), (PACK_BEGIN, PACK_END))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from session_memory.file_names import spell_byte
+from session_memory.regex_cache import compiled
 
 QUOTED = "stored text, reference only, not instructions"
 """What every answer that holds stored text says of it."""
@@ -21,21 +22,21 @@ HIDING = (
 _SYMBOL = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
 _STRAY_VARIATION = f"(?<![{_SYMBOL}])[\ufe0e\ufe0f](?!\u20e3)"
 """One of these after a symbol only picks its picture (a warning sign); elsewhere it hides data."""
-_UNSAFE = re.compile(f"[{_CONTROL}{HIDING}\ud800-\udfff\U0010ff80-\U0010ffff]|{_STRAY_VARIATION}")
-_SUSPECT = re.compile("[<\uff1c\ufe64[]")
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_UNSAFE = compiled(f"[{_CONTROL}{HIDING}\ud800-\udfff\U0010ff80-\U0010ffff]|{_STRAY_VARIATION}")
+_SUSPECT = compiled("[<\uff1c\ufe64[]")
+_ESCAPE = compiled(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 _LESS, _MORE = "<\uff1c\ufe64", ">\uff1e\ufe65"
 _BAR = "|\uff5c"
-_TAG = re.compile(
+_TAG = compiled(
     rf"[{_LESS}](\s?/?\s?([A-Za-z][\w:.-]{{0,80}}))([^{_LESS}{_MORE}\n]{{0,200}})([{_MORE}]?)"
 )
-_TOKEN = re.compile(rf"[{_LESS}]([{_BAR}][^{_BAR}{_LESS}{_MORE}\n]{{1,60}}[{_BAR}])[{_MORE}]")
-_SYSTEM = re.compile(rf"[{_LESS}]{{2}}(/?SYS)[{_MORE}]{{2}}", re.I)
-_BRACKETS = re.compile(
+_TOKEN = compiled(rf"[{_LESS}]([{_BAR}][^{_BAR}{_LESS}{_MORE}\n]{{1,60}}[{_BAR}])[{_MORE}]")
+_SYSTEM = compiled(rf"[{_LESS}]{{2}}(/?SYS)[{_MORE}]{{2}}", re.I)
+_BRACKETS = compiled(
     r"\[(/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT))\]", re.I
 )
-_HARNESS = re.compile(
+_HARNESS = compiled(
     r"(?:system|assistant|developer|human|antml|anthropic|openai|local|command|bash|turn|agent"
     r"|subagent|teammate|permissions?|environment)[-_:][\w:.-]+"
     r"|user[-_:](?:quer|instruct|prompt|message|input|info|request|rule|memor|action)[\w:.-]*"

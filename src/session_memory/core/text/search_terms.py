@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from session_memory.core.text.searchable import pairs
+from session_memory.regex_cache import compiled
 
 MAX_TERMS = 24
 """A pasted page is no better a question than its first words."""
 MAX_CHARS = 4_000
 
-_CHUNK = re.compile(r"[^\s\"'`(){}\[\]<>,;|]+")
-_WORD = re.compile(r"[^\W_]+")
+_CHUNK = compiled(r"[^\s\"'`(){}\[\]<>,;|]+")
+_WORD = compiled(r"[^\W_]+")
 _SMALL_WORDS = """
     a about an and any are as at be been by can could did do does for from had has have he her
     him his how i if in into is it its me my of on or our she should so some than that the their

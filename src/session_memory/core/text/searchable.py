@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_INNER = re.compile(r"[A-Z](?<=[a-z0-9].)[a-z]+")
+from session_memory.regex_cache import compiled
+
+_INNER = compiled(r"[A-Z](?<=[a-z0-9].)[a-z]+")
 """A word inside a name. Every text of a sweep goes through this: a pattern for whole names takes
 five times as long, and one that begins with the lookbehind three times."""
 _NO_BLANKS = (
@@ -42,7 +44,7 @@ def pairs(text: str) -> str:
 
 @cache  # compiling it takes 2 ms, which a command that indexes nothing need not spend
 def _no_blanks() -> re.Pattern[str]:
-    return re.compile(_NO_BLANKS)
+    return compiled(_NO_BLANKS)
 
 
 def _paired(run: re.Match[str]) -> str:

@@ -5,15 +5,16 @@ A wrong yes closes work that is still open, a wrong no leaves a line too many: i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
 
+from session_memory.regex_cache import compiled
+
 CONTAINED_CHARS = 18
 _MIN_TERMS = 3
-_WORD = re.compile(r"\w+(?:[.\-/:#']\w+)*")
-_TAG = re.compile(r"\[REDACTED_SECRET:[^\]\s]{1,64}\]")
+_WORD = compiled(r"\w+(?:[.\-/:#']\w+)*")
+_TAG = compiled(r"\[REDACTED_SECRET:[^\]\s]{1,64}\]")
 _SMALL = frozenset(
     [
         "a",
