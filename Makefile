@@ -8,7 +8,7 @@ JOBS ?= auto
 # Modules that are not compiled anew by every process: tests and figures start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients
+.PHONY: run web test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients packages
 
 # One sweep over the agent logs of this machine, then what is stored; `KEEP=DIR` keeps samples in DIR.
 run: $(RUN_STAMP)
@@ -92,7 +92,12 @@ mcp-inspector: $(STAMP)
 e2e-clients: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.run $(CLIENTS)
 
-# What is generated: pages of docs/, and the tables of agents in hooks/entry.py and settings.py.
+# The plug-ins and extensions of agents, each in a folder that can be installed: build/packages.
+packages: $(STAMP)
+	@for agent in claude codex gemini opencode copilot pi; do \
+		$(BIN)/session-memory package --agent $$agent build/packages/$$agent || exit 1; done
+
+# What is generated: pages of docs/, packages/, and the tables of agents in hooks/entry.py and settings.py.
 docs: $(STAMP)
 	$(BIN)/python scripts/generate_docs.py
 

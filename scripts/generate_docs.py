@@ -1,4 +1,4 @@
-"""Writes what is generated: pages of docs/, and tables of agents that cannot import the records.
+"""Writes what is generated: pages of docs/, packages of agents, and tables that import no records.
 
 The hook file imports nothing of ours, and settings are below the agents in the order of layers.
 """
@@ -21,6 +21,7 @@ from session_memory.cli.verbs import PLUMBING, TASKS
 from session_memory.config import variable
 from session_memory.install.hook_table import with_table
 from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, tools_of
+from session_memory.packages.build import FOLDER, repository_files
 from session_memory.setting_kinds import ALLOWED
 from session_memory.settings import KINDS
 
@@ -178,13 +179,20 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if outdated")
     check: bool = parser.parse_args().check
     outdated: list[str] = []
-    for target, make in MADE.items():
-        text = make()
+    texts = {target: make() for target, make in MADE.items()}
+    texts |= {ROOT / name: text for name, text in repository_files().items()}
+    for target, text in texts.items():
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
         outdated.append(target.relative_to(ROOT).as_posix())
         if not check:
+            target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
+    for path in sorted((ROOT / FOLDER).rglob("*")):
+        if path.is_file() and path not in texts:
+            outdated.append(path.relative_to(ROOT).as_posix())
+            if not check:
+                path.unlink()
     for name in outdated:
         print(f"{name} {'is outdated: run `make docs`' if check else 'written'}")
     return 1 if check and outdated else 0

@@ -41,6 +41,8 @@ GIVEN: dict[str, list[str]] = {
     "rules trial stop": ["{pattern}"],
     "rules explain": ["{pattern}"],
     "fix": ["make: *** [all] Error 1"],
+    "prompt": ["remember"],
+    "package": ["--agent", "claude", "--dry-run", "plugin"],
     "project merge": ["walrus", "shop"],
     "project rename": ["shop", "store"],
     "project journal flush": ["--all"],

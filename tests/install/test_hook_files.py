@@ -93,6 +93,7 @@ def test_the_hook_settings_name_the_worker_by_absolute_path(machine: Machine) ->
     machine.have("claude")
     machine.init()
     settings = json.loads((machine.memory / "state" / "hook.json").read_text())
+    assert settings.pop("init_hooks")["claude"][0] == [str(machine.home / ".claude/settings.json")]
     assert settings == {
         "inject": True,
         "worker": [sys.executable, "-I", "-m", "session_memory", "worker", "run"],

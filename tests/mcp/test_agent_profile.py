@@ -17,6 +17,7 @@ from session_memory.mcp.server import Server, ServerEnvironment
 from session_memory.mcp.tools import brief_listing, tools_of
 from session_memory.memory.layout import memory_root
 from session_memory.paths import find_paths
+from session_memory.testing.command import run_command
 from session_memory.testing.workspace import Workspace
 
 SHOP = "/work/shop"
@@ -301,6 +302,32 @@ def test_fix_answers_for_this_project_alone(space: Workspace) -> None:
     ]
     assert "npm ci" in Agent(space).prompt("fix", error="sh: vitest: command not found")
     agent.close()
+
+
+@pytest.mark.rows("AGT-04")
+def test_a_command_prints_what_a_prompt_says_for_agents_that_show_none(
+    space: Workspace, tmp_path: Path
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    log = ClaudeLog(3, cwd=str(shop))
+    log.prompt("mend the fence")
+    space.write(log)
+    space.sweep()
+    config = str(space.write_config())
+
+    def prompt(*words: str, at: Path = shop, ok: int = 0) -> str:
+        done = run_command("--config", config, "prompt", *words, directory=at)
+        assert done.returncode == ok, done.stderr
+        return done.stdout + done.stderr
+
+    told = prompt("catch-up")
+    assert "Tell the user in a few lines" in told and "No note waits" in told
+    assert json.loads(prompt("remember", "--json"))["prompt"] == "remember"
+    assert "fence off" in prompt("fix", "fence off")
+    assert "takes the error" in prompt("fix", ok=2)
+    assert "takes nothing" in prompt("remember", "more", ok=2)
+    assert "no captured project" in prompt("catch-up", at=tmp_path, ok=1)
 
 
 @pytest.mark.rows("AGT-05")

@@ -16,6 +16,7 @@ import msgspec
 if TYPE_CHECKING:
     from session_memory.adapters.common import Adapter, Discover, Parse, Read
     from session_memory.adapters.wiring.client import Client
+    from session_memory.adapters.wiring.package import Package
 
 AGENT_NAME = r"[a-z][a-z0-9_-]*"
 """What an agent may be called: the name is a word in command lines and in the configuration."""
@@ -66,6 +67,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Finds and reads its logs."""
     wiring: str | Client | None = None
     """What `init` writes into its files; None if it cannot be wired."""
+    package: str | Package | None = None
+    """What `package` builds for its users to install; None if it has no such form."""
     hook: HookFacts = HookFacts()
     mcp: McpFacts | None = None
     """None if it has no MCP."""
@@ -104,6 +107,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     def load_wiring(self) -> Client | None:
         """The wiring, if there is any; imports it."""
         return _load(self.wiring)
+
+    def load_package(self) -> Package | None:
+        """The form of its package, if it has one; imports it."""
+        return _load(self.package)
 
     def load_log_builder(self) -> Any:
         """The builder of logs, if there is one; imports it."""

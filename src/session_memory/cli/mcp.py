@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -42,6 +43,9 @@ from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
     metavar="SECONDS",
     help="Exit after this long without a message; 0: never. Default: 300.",
 )
+@click.option(
+    "--package", "in_package", is_flag=True, help="Offer nothing to an agent that init wired too."
+)
 @click.option("--http", is_flag=True, help="Serve HTTP on this machine, protected by a token.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 @click.option(
@@ -62,6 +66,7 @@ def command(
     read_only: bool,
     response_mode: ResponseMode | None,
     idle_timeout: int | None,
+    in_package: bool,
     http: bool,
     host: str,
     port: int,
@@ -97,15 +102,32 @@ def command(
     if http:
         reason = _http(app, runtime, host=host, port=port, token_file=token_file)
     else:
-        reason = _stdio(app, runtime)
+        reason = _stdio(app, runtime, in_package=in_package)
     _log(f"exit_reason={reason}")
 
 
-def _stdio(app: App, runtime: Runtime) -> str:
+def _stdio(app: App, runtime: Runtime, *, in_package: bool) -> str:
     from session_memory.mcp.server import Server, ServerEnvironment
     from session_memory.mcp.stdio import serve
 
-    return serve(Server(runtime, ServerEnvironment(app.environ, _directory()), _log), runtime)
+    environment = ServerEnvironment(app.environ, _directory())
+    is_double = partial(_is_wired, app) if in_package else None
+    return serve(Server(runtime, environment, _log, is_double=is_double), runtime)
+
+
+def _is_wired(app: App, agent: str) -> bool:
+    """Whether `init` gave the agent this server as well."""
+    from session_memory.adapters.registry import find_agent
+    from session_memory.cli import wiring
+    from session_memory.install.plan import wiring_state
+
+    found = find_agent(agent)
+    client = found.load_wiring() if found else None
+    if client is None:
+        return False
+    where = wiring.context(app)
+    state = wiring_state(client, where, wiring.launchers(app), wiring.file_reader(where))
+    return state.mcp in ("wired", "outdated", "hand-made")
 
 
 def _directory() -> str:

@@ -183,6 +183,8 @@ TASKS: dict[str, dict[str, Verb | Section]] = {
 # Run by agents, hooks and shells; in `--help` of their own, not on the first page.
 PLUMBING: dict[str, Verb] = {
     "mcp": Verb("mcp", "Serve memory to agents (MCP server)."),
+    "prompt": Verb("prompt", "Print the text of an MCP prompt."),
+    "package": Verb("package", "Build an agent's plug-in or extension."),
     "worker": Verb("worker", "Process queued hook events."),
     "jobs": Verb("jobs", "List, retry or drop background jobs."),
     "shell-completion": Verb("shell_completion", "Print the completion script of a shell."),

@@ -73,6 +73,31 @@ def run(app: App) -> None:
 @command.command()
 @json_option
 @pass_app
+def launchers(app: App) -> None:
+    """Write the files that agents run, as `init` does, and wire no agent.
+
+    Plug-ins made by `package` call this where `init` was never run.
+
+    \b
+    Examples:
+      session-memory worker launchers
+    """
+    from session_memory.cli import wiring
+    from session_memory.install import hook_files
+    from session_memory.install.ledger import installing
+
+    ours = wiring.launchers(app)
+    with installing(ours.data):
+        written = hook_files.write(ours)
+    if app.json:
+        emit_json({"written": [str(path) for path in written]})
+    else:
+        click.echo(f"{len(written)} files written in {ours.folder} and {ours.state}")
+
+
+@command.command()
+@json_option
+@pass_app
 def status(app: App) -> None:
     """Show whether a worker is running, and what waits for it.
 

@@ -1,9 +1,10 @@
 """What an agent runs at its events: records the event, starts the worker, prints memory, exits 0.
 
-Run as `python -I -S entry.py EVENT [AGENT]`, payload on stdin or as last argument (docs/hooks.md).
-The agent waits for it, so it imports nothing of ours and nothing slow: `json` alone costs as much
-as the interpreter, `typing` half of that. It is one file so that it can be copied to a place that
-survives upgrades of the package. Whatever goes wrong, the agent must not notice.
+Run as `python -I -S entry.py EVENT [AGENT [package]]`, payload on stdin or as last argument
+(docs/hooks.md). The agent waits for it, so it imports nothing of ours and nothing slow: `json`
+alone costs as much as the interpreter, `typing` half of that. It is one file so that it can be
+copied to a place that survives upgrades of the package. Whatever goes wrong, the agent must not
+notice.
 """
 
 import os
@@ -22,6 +23,7 @@ LIMITS = {"id": 200, "path": 4096}
 SPOOL_LIMIT = 10_000  # records that may wait: a spool nobody drains must not fill the disk
 INJECTION_LIMIT = 9_500  # characters; Claude Code parks more than 10,000 in a file
 CUT_NOTE = "\n[shortened]"
+LAUNCHER = "session-memory-hook"  # stands in every entry of ours, whatever the file
 O_BINARY, O_NOFOLLOW = getattr(os, "O_BINARY", 0), getattr(os, "O_NOFOLLOW", 0)
 
 # --- agents: made by `make docs` from adapters/*/__init__.py; do not edit these lines
@@ -608,6 +610,27 @@ def is_time_for_memory(
     return event == AT_TOOL[0] and not folded(payload).get("subagenttype")
 
 
+def is_double(
+    arguments: list[str], settings: "Mapping[str, object]", record: "Mapping[str, object]"
+) -> bool:
+    """Whether a package of the agent's calls, and hooks that `init` wrote call as well."""
+    if arguments[2:3] != ["package"]:
+        return False
+    places, cwd = settings.get("init_hooks"), record.get("cwd")
+    known = places.get(str(record["flavor"])) if _is_object(places) else None
+    levels = project_levels(cwd) if isinstance(cwd, str) else []
+    approvals: dict[str, list[str]] = {}  # of each file; a project in the home has the user's files
+    for place in filter(_is_list, known if _is_list(known) else []):
+        path, *others = map(str, place)
+        for file in [path] if os.path.isabs(path) else [os.path.join(up, path) for up in levels]:
+            approvals.setdefault(file, others)
+    return any(
+        LAUNCHER in read_text(os.path.realpath(file))
+        and all(f"{file}:" in read_text(os.path.realpath(other)) for other in others)
+        for file, others in approvals.items()
+    )
+
+
 def answer(client: str, text: str, event: str) -> dict[str, object]:
     """What the client reads as context for its model."""
     if client in FLAT_ANSWER:
@@ -631,6 +654,8 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
         return
     record.update({} if whole else {"cut": 1})
     settings, _ = read_object(read_small(os.path.join(home, "hook.json")) or b"")
+    if is_double(arguments, settings, record):
+        return
     text, wanted = "", settings.get("inject", bool(settings)) is True
     is_time = is_time_for_memory(home, record, payload)
     event = str(record["event"])

@@ -6,14 +6,17 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from session_memory.adapters.registry import agents
-from session_memory.adapters.wiring.json_text import as_object
+from session_memory.adapters.registry import agents, clients
+from session_memory.adapters.wiring.client import Client, InstallContext
+from session_memory.adapters.wiring.json_text import as_list, as_object
 from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.wiring.parts import JsonHooks, WholeFile
 from session_memory.atomic_files import replace_file
 from session_memory.install.hook_table import with_table
 from session_memory.paths import private_dir
@@ -80,7 +83,7 @@ def server_text(launchers: Launchers) -> str:
     """What starts the MCP server."""
     return (
         f"{POSIX_HEAD}[ -x {shlex.quote(launchers.python)} ] || exit {UNAVAILABLE}\n"
-        f"exec {shlex.join(launchers.direct_server())}\n"
+        f'exec {shlex.join(launchers.direct_server())} "$@"\n'
     )
 
 
@@ -100,8 +103,40 @@ def settings(launchers: Launchers, known: bytes | None) -> bytes:
     except msgspec.DecodeError:
         old = {}
     inject = old.get("inject") is not False
-    wanted = {**old, "inject": inject, "worker": launchers.program("worker", "run")}
+    worker = launchers.program("worker", "run")
+    places = _init_hooks(as_object(old.get("init_hooks")))
+    wanted = {**old, "inject": inject, "worker": worker, "init_hooks": places}
     return msgspec.json.encode(wanted) + b"\n"
+
+
+def _init_hooks(known: dict[str, Any]) -> dict[str, list[Any]]:
+    """Where `init` writes each agent's hooks: a call from a package looks there for its double.
+
+    Places of an earlier run stay: its environment may have named another home of an agent.
+    """
+    found: dict[str, list[Any]] = {}
+    for name, client in clients().items():
+        kept = as_list(known.get(name))
+        found[name] = [*kept, *(place for place in _hook_places(client) if place not in kept)]
+    return {name: places for name, places in found.items() if places}
+
+
+def _hook_places(client: Client) -> Iterator[list[str]]:
+    """Files with an agent's hooks, for its user and, without a root, in a project.
+
+    Behind one stands the file with the approvals that it needs.
+    """
+    nowhere = Path("/nowhere")
+    launchers = Launchers("", "-I", nowhere, nowhere, nowhere)
+    for project in (None, os.curdir):
+        context = InstallContext(str(Path.home()), dict(os.environ), project)
+        for path, our_parts in client.files(context, launchers).items():
+            if not any(isinstance(part, JsonHooks | WholeFile) for part in our_parts):
+                continue
+            place = [os.path.normpath(path)]
+            if client.approvals is not None and project is None:
+                place.append(os.path.join(os.path.dirname(path), client.approvals.config_file))
+            yield place
 
 
 def injects(state: Path) -> bool:

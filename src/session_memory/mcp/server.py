@@ -77,7 +77,9 @@ class Server:
         environment: ServerEnvironment,
         log: Callable[[str], None],
         tools: Sequence[Tool] = TOOLS,
+        is_double: Callable[[str], bool] | None = None,
     ) -> None:
+        """`is_double` says of an agent whether another server of ours serves it as well."""
         self._runtime = runtime
         self._environment = environment
         self._log = log
@@ -86,6 +88,7 @@ class Server:
         self._listed = tools_of(options.profile, tools, read_only=options.read_only)
         self._prompts = prompts_for({tool.name for tool in self._listed})
         self._client: str | None = None
+        self._is_double = is_double
 
     def handle(self, request: Request) -> Json | None:
         """The message that answers a request."""
@@ -106,15 +109,17 @@ class Server:
     def _result(self, request: Request) -> Json | tuple[int, str]:
         method, params = request.method, request.params
         if method == "initialize":
-            return _welcome(params, self._listed)
+            return _welcome(params, self._told())
         if method == "server/discover":
             return {
                 "supportedVersions": list(VERSIONS),
                 "capabilities": _CAPABILITIES,
-                "instructions": instructions(self._listed),
+                "instructions": self._told(),
             }
         if method == "ping":
             return {}
+        if method in ("tools/list", "prompts/list") and self._serves_nothing():
+            return {method.partition("/")[0]: []}
         if method == "tools/list":
             return {"tools": listings(self._runtime.options.profile, self._listed)}
         if method == "prompts/list":
@@ -126,6 +131,14 @@ class Server:
         if method in _EMPTY:
             return {_EMPTY[method]: []}
         return jsonrpc.METHOD_NOT_FOUND, "method not found"
+
+    def _told(self) -> str:
+        return "" if self._serves_nothing() else instructions(self._listed)
+
+    def _serves_nothing(self) -> bool:
+        """Whether the agent has these tools from another server of ours."""
+        agent = callers.agent_of(self._client)
+        return bool(self._is_double and agent and self._is_double(agent.name))
 
     def _call(self, params: Json) -> Json | tuple[int, str]:
         name, arguments = params.get("name"), params.get("arguments")
@@ -195,13 +208,13 @@ def _mode(arguments: Json) -> ResponseMode | None:
     return mode if mode in MODES else None
 
 
-def _welcome(params: Json, tools: Sequence[Tool]) -> Json:
+def _welcome(params: Json, told: str) -> Json:
     version = params.get("protocolVersion")
     return {
         "protocolVersion": version if version in HANDSHAKES else HANDSHAKES[-1],
         "capabilities": _CAPABILITIES,
         "serverInfo": _INFO,
-        "instructions": instructions(tools),
+        "instructions": told,
     }
 
 

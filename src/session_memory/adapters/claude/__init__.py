@@ -11,6 +11,7 @@ AGENT = Agent(
     homes=("~/.claude", "~/.config/claude"),
     reader="session_memory.adapters.claude.reader:ADAPTER",
     wiring="session_memory.adapters.claude.wiring:CLIENT",
+    package="session_memory.adapters.claude.package:PACKAGE",
     hook=HookFacts(
         session_variable="CLAUDE_CODE_SESSION_ID",
         transcript_part="/.claude/",

@@ -11,6 +11,7 @@ AGENT = Agent(
     homes=("~/.codex",),
     reader="session_memory.adapters.codex.reader:ADAPTER",
     wiring="session_memory.adapters.codex.wiring:CLIENT",
+    package="session_memory.adapters.codex.package:PACKAGE",
     hook=HookFacts(
         transcript_part="/rollout-",
         names_transcript=True,

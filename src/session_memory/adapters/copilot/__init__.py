@@ -11,6 +11,7 @@ AGENT = Agent(
     homes=("~/.copilot",),
     reader="session_memory.adapters.copilot.reader:ADAPTER",
     wiring="session_memory.adapters.copilot.wiring:CLIENT",
+    package="session_memory.adapters.copilot.package:PACKAGE",
     hook=HookFacts(
         session_variable="COPILOT_AGENT_SESSION_ID",
         transcript_part="/session-state/",

@@ -11,6 +11,7 @@ AGENT = Agent(
     homes=("~/.gemini",),
     reader="session_memory.adapters.gemini.reader:ADAPTER",
     wiring="session_memory.adapters.gemini.wiring:CLIENT",
+    package="session_memory.adapters.gemini.package:PACKAGE",
     hook=HookFacts(
         session_variable="GEMINI_SESSION_ID",
         transcript_part="/.gemini/",

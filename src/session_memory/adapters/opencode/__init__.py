@@ -11,6 +11,7 @@ AGENT = Agent(
     homes=("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
     reader="session_memory.adapters.opencode.reader:ADAPTER",
     wiring="session_memory.adapters.opencode.wiring:CLIENT",
+    package="session_memory.adapters.opencode.package:PACKAGE",
     hook=HookFacts(
         # Its plug-in may report every piece of every message; these begin or end something.
         events=(

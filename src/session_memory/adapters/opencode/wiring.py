@@ -34,7 +34,7 @@ const call = (event, payload) =>
   new Promise((resolve) => {{
     try {{
       let printed = ""
-      const child = spawn(HOOK, [event, "opencode"], {{
+      const child = spawn(HOOK[0], [...HOOK.slice(1), event, "opencode"], {{
         stdio: ["pipe", "pipe", "ignore"],
         detached: true,
         shell: {shell},
@@ -126,7 +126,7 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
 
 def plugin(launchers: Launchers) -> str:
     """The plug-in's text."""
-    hook = f'"{launchers.hook_launcher}"' if launchers.windows else str(launchers.hook_launcher)
+    hook = launchers.hook_program()
     shell = "true" if launchers.windows else "false"  # Windows starts a .cmd only through its shell
     return PLUGIN.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
 

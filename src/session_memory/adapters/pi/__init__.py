@@ -11,6 +11,7 @@ AGENT = Agent(
     homes=("~/.pi/agent",),
     reader="session_memory.adapters.pi.reader:ADAPTER",
     wiring="session_memory.adapters.pi.wiring:CLIENT",
+    package="session_memory.adapters.pi.package:PACKAGE",
     config_note="OpenClaw writes the same format: name its directory beside pi's to read both.",
     log_builder="session_memory.adapters.pi.log_builder:PiLog",
 )

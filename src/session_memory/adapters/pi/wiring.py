@@ -33,7 +33,7 @@ const call = (event: string, ctx: any): Promise<string> =>
   new Promise((resolve) => {{
     try {{
       let printed = ""
-      const child = spawn(HOOK, [event, "pi"], {{
+      const child = spawn(HOOK[0], [...HOOK.slice(1), event, "pi"], {{
         stdio: ["pipe", "pipe", "ignore"],
         detached: true,
         shell: {shell},
@@ -88,7 +88,7 @@ root = usual_root(AGENT)
 def files(context: InstallContext, launchers: Launchers) -> Files:
     """The extension."""
     where = os.path.join(context.project, ".pi") if context.project else root(context)
-    hook = f'"{launchers.hook_launcher}"' if launchers.windows else str(launchers.hook_launcher)
+    hook = launchers.hook_program()
     shell = "true" if launchers.windows else "false"
     text = EXTENSION.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
     return {os.path.join(where, "extensions", "session-memory.ts"): (WholeFile(text),)}

@@ -41,14 +41,14 @@ _ANSWERS = {
 }
 
 
-def _server_script(answers: dict[str, str]) -> str:
+def _server_script(answers: dict[str, str], start: str = '[ -x "$0" ] && "$0"') -> str:
     """Shell that runs the server, or gives these answers where it cannot start."""
     sed = " -e t".join(
         f""" -e '{which}s/.*"id": *\\([^,}}]*\\).*/{{"jsonrpc":"2.0","id":\\1,{answer}}}/p'"""
         for which, answer in answers.items()
     )
     return (
-        '[ -x "$0" ] && "$0"; [ $? = 0 -o $? -gt 128 ] && exit 0;'
+        f"{start}; [ $? = 0 -o $? -gt 128 ] && exit 0;"
         f' while read -r line; do printf "%s\\n" "$line" | sed -n{sed}; done'
     )
 
@@ -65,6 +65,26 @@ _SERVER_SCRIPTS = (
     _server_script({which: _ANSWERS[which] for which in _ANSWERS if which != _PING}),
 )
 """Every version of it that was ever written into settings: entries are recognised by it."""
+
+IN_PACKAGE = "package"
+"""Last word of a call that comes from a package; `init` may have wired the same agent."""
+_LOOK = (
+    'look() {{ for d in "$SESSION_MEMORY_HOME/data" "$XDG_DATA_HOME/{app}"'
+    ' "$HOME/.local/share/{app}" "$HOME/Library/Application Support/{app}";'
+    ' do f=$d/hooks/$0; [ -x "$f" ] && return; done; false; }};'
+    ' look || PATH="$PATH:$HOME/.local/bin" {app} worker launchers </dev/null >/dev/null && look'
+).format(app="session-memory")
+"""Shell that puts our launcher, whose name is `$0`, into `f`: where `init` made it, else where our
+program makes it now. Fails where the program is not installed."""
+PACKAGE_HOOK_SCRIPT = (
+    f'{{ {_LOOK} && "$f" "$@" {IN_PACKAGE} || {{ cat <&3 >/dev/null & }}; }} 3<&0 2>/dev/null;'
+    " exit 0"
+)
+"""As HOOK_SCRIPT, on a machine of which nothing is known."""
+PACKAGE_SERVER_SCRIPT = _server_script(
+    _ANSWERS, f'{{ {_LOOK}; }} 2>/dev/null && "$f" --{IN_PACKAGE}'
+)
+"""As SERVER_SCRIPT, likewise."""
 
 _EVENT = re.compile(r"[A-Za-z][A-Za-z._]*")
 _POWERSHELL = "if (Test-Path -LiteralPath {0}) {{ & {0} {1} {2} }}; exit 0"
@@ -95,6 +115,21 @@ def powershell_line(launcher: str, event: str, agent: str) -> str:
 def server_words(launcher: str) -> list[str]:
     """The MCP server; agents start it without a shell."""
     return [*SHELL, SERVER_SCRIPT, launcher]
+
+
+def package_hook_words() -> list[str]:
+    """The hook inside a package, with event and agent to come."""
+    return [*SHELL, PACKAGE_HOOK_SCRIPT, HOOK]
+
+
+def package_hook_line(event: str, agent: str) -> str:
+    """The same as a line for a shell."""
+    return shlex.join([*package_hook_words(), event, agent])
+
+
+def package_server_words() -> list[str]:
+    """The MCP server inside a package."""
+    return [*SHELL, PACKAGE_SERVER_SCRIPT, SERVER_LAUNCHER]
 
 
 def is_hook_line(line: object) -> bool:

@@ -66,6 +66,10 @@ class Launchers(msgspec.Struct, frozen=True):
             return f'"{self.hook_launcher}" {event} {client}'
         return commands.hook_line(str(self.hook_launcher), event, client)
 
+    def hook_program(self) -> list[str]:
+        """What a plug-in of ours starts, with event and agent behind it."""
+        return [f'"{self.hook_launcher}"' if self.windows else str(self.hook_launcher)]
+
     def hook_words(self, event: str, client: str) -> list[str]:
         """The same for an agent that starts a program without a shell."""
         if self.windows:

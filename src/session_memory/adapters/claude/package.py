@@ -1,0 +1,56 @@
+"""The plug-in for Claude Code: hooks, server, skill and commands."""
+
+from __future__ import annotations
+
+from session_memory.adapters.wiring.package import (
+    HOOKS,
+    MCP,
+    NAME,
+    SKILL,
+    Package,
+    PackageCommand,
+    PackageContents,
+    as_json,
+    hooks_file,
+    servers,
+    with_head,
+)
+
+
+def files(contents: PackageContents) -> dict[str, str]:
+    """The plug-in; its commands are `/session-memory:NAME`."""
+    commands = {f"commands/{one.name}.md": command(one) for one in contents.commands}
+    return {
+        ".claude-plugin/plugin.json": contents.manifest(license="MIT"),
+        HOOKS: hooks_file(contents),
+        MCP: as_json(servers(contents)),
+        SKILL: contents.skill,
+        **commands,
+    }
+
+
+def command(one: PackageCommand) -> str:
+    """A command in Markdown; what stands behind `!` is run before the model sees it."""
+    fields = {"description": one.description}
+    if one.argument:
+        fields["argument_hint"] = f"[{one.argument}]"
+    if one.text is None:
+        return with_head(f"!`{one.program}`", **fields, allowed_tools=f"Bash({one.program})")
+    return with_head(one.told("$ARGUMENTS"), **fields)
+
+
+def listing(contents: PackageContents, path: str) -> str:
+    """A marketplace with this plug-in."""
+    plugin = {"name": NAME, "source": path, "description": contents.description}
+    return as_json({"name": NAME, "owner": {"name": NAME}, "plugins": [plugin]})
+
+
+PACKAGE = Package(
+    files=files,
+    install=(
+        "claude plugin marketplace add {market}",
+        f"claude plugin install {NAME}@{NAME}",
+    ),
+    market=".claude-plugin/marketplace.json",
+    listing=listing,
+)

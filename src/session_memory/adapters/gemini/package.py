@@ -1,0 +1,37 @@
+"""The extension for Gemini CLI: hooks, server, skill and commands."""
+
+from __future__ import annotations
+
+import json
+
+from session_memory.adapters.wiring.package import (
+    HOOKS,
+    NAME,
+    SKILL,
+    Package,
+    PackageCommand,
+    PackageContents,
+    hooks_file,
+    servers,
+)
+
+
+def files(contents: PackageContents) -> dict[str, str]:
+    """The extension; its commands are `/session-memory:NAME`."""
+    commands = {f"commands/{NAME}/{one.name}.toml": command(one) for one in contents.commands}
+    return {
+        "gemini-extension.json": contents.manifest(**servers(contents)),
+        HOOKS: hooks_file(contents),
+        SKILL: contents.skill,
+        **commands,
+    }
+
+
+def command(one: PackageCommand) -> str:
+    """A command in TOML, whose basic strings are written like JSON's."""
+    text = f"!{{{one.program}}}" if one.text is None else one.told("{{args}}")
+    fields = {"description": one.description, "prompt": text}
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
+
+
+PACKAGE = Package(files=files, install=("gemini extensions install {path}",))

@@ -1,0 +1,55 @@
+"""The plug-in for OpenCode: calls the hook, and brings server, commands and skill along."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from session_memory.adapters.wiring.package import (
+    NAME,
+    SKILL,
+    Package,
+    PackageCommand,
+    PackageContents,
+)
+
+INDEX = """\
+// session-memory: what `hooks.js` tells and passes on, and the server, commands and skill.
+// Made by `session-memory package`; do not edit.
+import {{ fileURLToPath }} from "node:url"
+import {{ SessionMemory as hooks }} from "./hooks.js"
+
+const SERVER = {server}
+const COMMANDS = {commands}
+
+// What the user has under our names stays as it is.
+export const SessionMemory = async (input) => ({{
+  ...(await hooks(input)),
+  config: async (config) => {{
+    config.mcp = {{ "session-memory": SERVER, ...config.mcp }}
+    config.command = {{ ...COMMANDS, ...config.command }}
+    const skills = fileURLToPath(new URL("./skills", import.meta.url))
+    config.skills = {{ ...config.skills, paths: [...(config.skills?.paths ?? []), skills] }}
+  }},
+}})
+"""
+
+
+def files(contents: PackageContents) -> dict[str, str]:
+    """A package of npm's form; its commands are `/session-memory-NAME`."""
+    commands = {f"{NAME}-{one.name}": command(one) for one in contents.commands}
+    server = json.dumps(contents.server, indent=2)
+    index = INDEX.format(server=server, commands=json.dumps(commands, indent=2))
+    manifest = contents.manifest(license="MIT", type="module", main="index.js")
+    return {"package.json": manifest, "index.js": index, "hooks.js": contents.plugin} | {
+        SKILL: contents.skill
+    }
+
+
+def command(one: PackageCommand) -> dict[str, Any]:
+    """A command as its configuration has it."""
+    text = f"!`{one.program}`" if one.text is None else one.told("$ARGUMENTS")
+    return {"description": one.description, "template": text}
+
+
+PACKAGE = Package(files=files, install=("opencode plugin {path} --global",))
