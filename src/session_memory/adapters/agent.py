@@ -52,6 +52,21 @@ class McpFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Environment variable of the server that holds the id of the calling session."""
 
 
+class NativeMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Files in which an agent itself keeps what it was told; patterns as of `glob`, in order."""
+
+    project: tuple[str, ...] = ()
+    """Below the repository."""
+    home: tuple[str, ...] = ()
+    """Below the agent's home: for every project. `{slug}` is the project's path with dashes."""
+    on_demand: tuple[str, ...] = ()
+    """Those of the above that the model opens by itself, so that they cost nothing before."""
+    imports: bool = False
+    """Whether a line `@path` brings another file in."""
+    overrides: bool = False
+    """Whether `NAME.override.md` stands for `NAME.md`."""
+
+
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """One agent. Only what it is called, where its logs are and how they are read is required."""
 
@@ -74,6 +89,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """None if it has no MCP."""
     instruction_files: tuple[str, ...] = ()
     """Files of a repository it takes instructions from."""
+    native: NativeMemory = NativeMemory()
+    """Where it keeps what it was told."""
     skill_folders: tuple[str, ...] = ()
     """Folders of a repository it takes skills from."""
     config_note: str = ""

@@ -10,7 +10,7 @@ import subprocess
 import click
 
 from session_memory.atomic_files import replace_file
-from session_memory.cli import agent_notes
+from session_memory.cli import agent_notes, memory_audit
 from session_memory.cli.app import App, VerbGroup, json_option, long_output, pass_app
 from session_memory.cli.memory_output import (
     show_evidence,
@@ -404,3 +404,4 @@ def edit(app: App, project: str | None) -> None:
 for _verb in (agent_notes.notes, agent_notes.review, agent_notes.confirm, agent_notes.reject):
     command.add_command(_verb)
 command.add_command(agent_notes.undo)
+command.add_command(memory_audit.command)

@@ -14,6 +14,7 @@ import msgspec
 from session_memory import audit
 from session_memory.core.forget import FORGOTTEN, ForgottenSessions
 from session_memory.curate.agent_notes import forget_notes, read_notes, rewrite_notes
+from session_memory.curate.native_fixes import Applied, drop_applied, read_applied
 from session_memory.curate.note_decisions import memory_line
 from session_memory.forget import packs, patterns
 from session_memory.forget.copies import agents_logs, other_copies, wiring_record
@@ -111,6 +112,22 @@ def _is_in_recovery(context: ForgetContext, rewrite: Rewrite) -> bool:
     return any(rewrite(text) != text for text in recovery_texts(context.paths.state))
 
 
+def _forget_fixes(context: ForgetContext, gone: ForgottenSessions) -> None:
+    drop_applied(context.paths.data, lambda one: one.root in gone.roots)
+
+
+def _rewrite_fixes(context: ForgetContext, rewrite: Rewrite) -> None:
+    drop_applied(context.paths.data, lambda one: _is_in_fix(one, rewrite))
+
+
+def _is_in_fixes(context: ForgetContext, rewrite: Rewrite) -> bool:
+    return any(_is_in_fix(one, rewrite) for one in read_applied(context.paths.data))
+
+
+def _is_in_fix(one: Applied, rewrite: Rewrite) -> bool:
+    return any(rewrite(text) != text for text in (one.old, one.new, one.above))
+
+
 def _forget_searches(context: ForgetContext, gone: ForgottenSessions) -> None:
     drop_searches(context.paths.data, lambda word: word in gone.project_keys)
 
@@ -176,6 +193,9 @@ FEATURES: dict[str, Feature] = {
         ),
     ),
     "jobs": Feature((), _forget_jobs),
+    "memory fixes": Feature(
+        ("data/native-fixes.json",), _forget_fixes, _rewrite_fixes, _is_in_fixes
+    ),
     "distribution history": Feature(("data/given.json",), _forget_history),
     "hooks": Feature(
         ("state/spool", "state/told", "state/served.json", "state/logs"), _forget_hook_files

@@ -187,6 +187,12 @@ FILES: dict[str, LocalFile] = {
         "is about files of this machine",
         "lines leave those files, then their entries go",
     ),
+    "data/native-fixes.json": LocalFile(
+        "lines of agents' own memory files that the user let us change, to undo that",
+        "curate",
+        "is about files of this machine",
+        "changes with a forgotten text or of a forgotten project are dropped",
+    ),
     "data/given.json": LocalFile(
         "which repository was given which pattern, and when",
         "distribute",

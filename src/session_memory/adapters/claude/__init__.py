@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 
 AGENT = Agent(
     name="claude",
@@ -23,6 +23,12 @@ AGENT = Agent(
         session_variable="CLAUDE_CODE_SESSION_ID",
     ),
     instruction_files=("CLAUDE.md",),
+    native=NativeMemory(
+        project=("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/**/*.md"),
+        home=("CLAUDE.md", "rules/**/*.md", "projects/{slug}/memory/*.md"),
+        on_demand=("projects/{slug}/memory/[!M]*.md",),  # MEMORY.md names the others
+        imports=True,
+    ),
     skill_folders=(".claude/skills",),
     log_builder="session_memory.adapters.claude.log_builder:ClaudeLog",
 )

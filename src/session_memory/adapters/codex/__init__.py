@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 
 AGENT = Agent(
     name="codex",
@@ -21,6 +21,12 @@ AGENT = Agent(
         model_sees="structured",
     ),
     instruction_files=("AGENTS.md",),
+    native=NativeMemory(
+        project=("AGENTS.md", "AGENTS.override.md"),
+        home=("AGENTS.md", "AGENTS.override.md", "memories/*.md"),
+        on_demand=("memories/[!m]*.md",),  # memory_summary.md names the others
+        overrides=True,
+    ),
     skill_folders=(".agents/skills",),
     log_builder="session_memory.adapters.codex.log_builder:CodexLog",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 
 AGENT = Agent(
     name="copilot",
@@ -23,5 +23,14 @@ AGENT = Agent(
         session_variable="COPILOT_AGENT_SESSION_ID",
     ),
     instruction_files=("AGENTS.md",),
+    native=NativeMemory(
+        project=(
+            ".github/copilot-instructions.md",
+            ".github/instructions/**/*.instructions.md",
+            "AGENTS.md",
+            "CLAUDE.md",
+        ),
+        home=("copilot-instructions.md",),
+    ),
     log_builder="session_memory.adapters.copilot.log_builder:CopilotLog",
 )

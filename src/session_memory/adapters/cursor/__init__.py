@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 from session_memory.adapters.vscode_places import user_folders
 
 AGENT = Agent(
@@ -20,5 +20,6 @@ AGENT = Agent(
     mcp=McpFacts(client_name="cursor"),
     instruction_files=("AGENTS.md",),
     experimental=True,
+    native=NativeMemory(project=(".cursor/rules/**/*.mdc", ".cursorrules", "AGENTS.md")),
     log_builder="session_memory.adapters.cursor.log_builder:CursorLog",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 
 AGENT = Agent(
     name="droid",
@@ -15,5 +15,6 @@ AGENT = Agent(
     mcp=McpFacts(client_name="droid"),
     instruction_files=("AGENTS.md",),
     experimental=True,
+    native=NativeMemory(project=("AGENTS.md",)),
     log_builder="session_memory.adapters.droid.log_builder:DroidLog",
 )

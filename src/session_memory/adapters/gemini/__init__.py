@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 
 AGENT = Agent(
     name="gemini",
@@ -21,5 +21,6 @@ AGENT = Agent(
         model_sees="json",
     ),
     instruction_files=("GEMINI.md",),
+    native=NativeMemory(project=("GEMINI.md",), home=("GEMINI.md",), imports=True),
     log_builder="session_memory.adapters.gemini.log_builder:GeminiLog",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 
 AGENT = Agent(
     name="opencode",
@@ -27,6 +27,7 @@ AGENT = Agent(
         client_name="opencode",
     ),
     instruction_files=("AGENTS.md",),
+    native=NativeMemory(project=("AGENTS.md",)),
     config_note="Paths may be its database, its older storage, or folders with exports.",
     log_builder="session_memory.adapters.opencode.log_builder:OpenCodeLog",
 )

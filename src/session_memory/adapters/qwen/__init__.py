@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts, NativeMemory
 
 AGENT = Agent(
     name="qwen",
@@ -21,5 +21,6 @@ AGENT = Agent(
         session_variable="QWEN_CODE_SESSION_ID",
     ),
     instruction_files=("AGENTS.md",),
+    native=NativeMemory(project=("QWEN.md", "AGENTS.md"), home=("QWEN.md",), imports=True),
     log_builder="session_memory.adapters.qwen.log_builder:QwenLog",
 )

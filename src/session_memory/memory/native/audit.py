@@ -1,0 +1,148 @@
+"""The whole picture: what each agent of a project was told, what is wrong with it, its cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import msgspec
+
+from session_memory.adapters.agent import Agent
+from session_memory.core.hashing import blake2b
+from session_memory.core.schema import Project
+from session_memory.memory.known_session import MAX_SESSIONS, KnownSession
+from session_memory.memory.native.compare import Pair, contradictions, duplicates
+from session_memory.memory.native.files import NativeFile, Places, Unread, read_files
+from session_memory.memory.native.gone import Stale, read_tree, stale
+from session_memory.memory.native.statements import Statement, statements_of
+from session_memory.memory.working_tree import look_into
+from session_memory.store.port import SessionQuery, SessionReader
+
+FindingKind = Literal["contradiction", "stale", "duplicate"]
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """A statement and where it stands."""
+
+    file: str
+    line: int
+    text: str
+    agents: tuple[str, ...]
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """A change of one line of a file of the project; without a new line it is removed."""
+
+    path: str
+    """Where the file really is."""
+    line: int
+    old: str
+    new: str | None
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that is wrong, with every statement it is about."""
+
+    id: str
+    kind: FindingKind
+    why: str
+    quotes: tuple[Quote, ...]
+    fix: Fix | None = None
+    """What would put it right, where that is certain."""
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """What the agents of a project were told."""
+
+    project: str
+    root: str
+    files: tuple[NativeFile, ...]
+    unread: tuple[Unread, ...]
+    findings: tuple[Finding, ...]
+
+    def readers(self) -> dict[str, list[NativeFile]]:
+        """The files of each agent."""
+        known: dict[str, list[NativeFile]] = {}
+        for file in self.files:
+            for agent in file.agents:
+                known.setdefault(agent, []).append(file)
+        return known
+
+    def tokens(self, agent: str) -> int:
+        """About how many tokens every session of an agent starts with."""
+        return sum(file.tokens for file in self.readers().get(agent, []) if file.always)
+
+
+def audit_of(
+    store: SessionReader,
+    project: Project,
+    agents: Iterable[Agent],
+    places: Places,
+    redact: Callable[[str], str],
+) -> Audit:
+    """Read every file and compare what they say with each other, the disk and the sessions."""
+    files, unread = read_files(agents, places, redact)
+    statements = [one for file in files for one in statements_of(file)]
+    here = os.path.isdir(places.root)
+    sessions = _sessions(store, project)
+    tree = read_tree(places.root) if here else None
+    findings = [
+        *(_contradiction(pair) for pair in contradictions(statements)),
+        *(_stale(one) for one in stale(statements, tree, look_into(places.root), sessions)),
+        *(_duplicate(pair) for pair in duplicates(statements)),
+    ]
+    unique = {finding.id: finding for finding in findings}
+    return Audit(project.key, places.root, tuple(files), tuple(unread), tuple(unique.values()))
+
+
+def _sessions(store: SessionReader, project: Project) -> list[KnownSession]:
+    query = SessionQuery(project=project.key, include_subagents=False, limit=MAX_SESSIONS)
+    roots = tuple(root for root in (project.root, *project.aliases) if root)
+    known = [
+        KnownSession(one.id, one.external_id, one.ended_at or 0, digest, roots, one.branch)
+        for one in store.sessions(query)
+        if (digest := store.digest(one.id)) is not None
+    ]
+    return sorted(known, key=lambda one: -one.at)
+
+
+def _quote(one: Statement) -> Quote:
+    return Quote(one.file.name, one.line, one.text, one.file.agents)
+
+
+def _finding(kind: FindingKind, why: str, said: tuple[Statement, ...], fix: Fix | None) -> Finding:
+    quotes = tuple(map(_quote, said))
+    # Not the line's number: what was seen once keeps its id when lines are added above it.
+    key = "\0".join((kind, *(f"{quote.file}\0{quote.text}" for quote in quotes)))
+    name = f"nm-{blake2b(key.encode(), digest_size=4).hexdigest()}"
+    return Finding(name, kind, why, quotes, fix)
+
+
+def _contradiction(pair: Pair) -> Finding:
+    return _finding("contradiction", pair.why, (pair.first, pair.second), None)
+
+
+def _duplicate(pair: Pair) -> Finding:
+    return _finding("duplicate", pair.why, (pair.first, pair.second), _removal(pair.second))
+
+
+def _stale(one: Stale) -> Finding:
+    said = one.statement
+    fix = None
+    if one.instead and _is_changeable(said.file):
+        old = said.file.text.splitlines()[said.line - 1]
+        if old.count(one.names) == 1:
+            fix = Fix(said.file.path, said.line, old, old.replace(one.names, one.instead))
+    return _finding("stale", f"{one.names}: {one.why}", (said,), fix)
+
+
+def _removal(one: Statement) -> Fix | None:
+    if not one.is_item or not _is_changeable(one.file):
+        return None
+    return Fix(one.file.path, one.line, one.file.text.splitlines()[one.line - 1], None)
+
+
+def _is_changeable(file: NativeFile) -> bool:
+    """A file of the project: an agent's own home is never written to. And none with secrets."""
+    return file.scope == "project" and file.clean

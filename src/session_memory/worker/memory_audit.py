@@ -1,0 +1,23 @@
+"""The audit of a project's native memories, with this machine's agents and rules of redaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from session_memory.adapters.registry import agents
+from session_memory.core.schema import Project
+from session_memory.memory.native.audit import Audit, audit_of
+from session_memory.memory.native.files import Places
+from session_memory.redact import make_redactor, render
+from session_memory.settings import Config
+from session_memory.store.port import Store
+
+
+def audit_project(
+    store: Store, project: Project, config: Config, environ: Mapping[str, str], home: str
+) -> Audit:
+    """What the agents of a project have been told; the command line and the page show it."""
+    redactor, _ = make_redactor(store.tag_key, config.redact)
+    places = Places(project.root or "", home, environ)
+    known = [agent for agent in agents().values() if agent.native.project or agent.native.home]
+    return audit_of(store, project, known, places, lambda text: render(redactor.redact_text(text)))
