@@ -1,0 +1,45 @@
+"""Everything a hub holds, in a form that two of them can be compared by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+
+def owner_of(database: str) -> str:
+    """The same database for its superuser, whom no policy limits."""
+    return database.replace("session_memory_hub@", "postgres@")
+
+
+def content(database: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Items, tombstones and index entries, without numbers that depend on the order of arrival."""
+    with psycopg.connect(owner_of(database)) as connection:
+        return {
+            "items": connection.execute(
+                "SELECT p.key, m.display_name, i.kind, i.key, i.hash, i.rank, s.key, i.text, i.body"
+                " FROM hub.item i JOIN hub.project p ON p.id = i.project_id"
+                " JOIN hub.member m ON m.id = i.member_id"
+                " LEFT JOIN hub.session s ON s.number = i.session ORDER BY 1, 2, 4"
+            ).fetchall(),
+            "tombstones": connection.execute(
+                "SELECT m.display_name, t.target, t.key, t.rank FROM hub.tombstone t"
+                " JOIN hub.member m ON m.id = t.member_id ORDER BY 1, 2, 3"
+            ).fetchall(),
+            "postings": connection.execute(
+                "SELECT i.key, q.field, q.term, q.hits FROM hub.posting q"
+                " LEFT JOIN hub.item i ON i.id = q.item_id ORDER BY 1, 2, 3"
+            ).fetchall(),
+            "runs": connection.execute(
+                "SELECT i.key, r.field, r.seqs, r.lengths FROM hub.run r"
+                " LEFT JOIN hub.item i ON i.id = r.item_id ORDER BY 1, 2"
+            ).fetchall(),
+        }
+
+
+def counted(database: str, table: str) -> int:
+    """Rows of a table, of all teams."""
+    with psycopg.connect(owner_of(database)) as connection:
+        row = connection.execute(f"SELECT count(*) FROM hub.{table}").fetchone()
+        assert row is not None
+        return row[0]
