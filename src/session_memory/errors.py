@@ -16,6 +16,8 @@ SessionMemoryError (1)          something failed
 ├── ModelUnavailable (9)        a model was asked for and none can answer     (transient)
 │   ├── ModelFailed (9)         it answered, but not usably                   (transient)
 │   └── BudgetSpent (9)         a cap is reached: put off, nothing was called
+├── HubUnavailable (10)         the team's hub cannot be reached              (transient)
+│   └── HubRefused (10)         it answered, and will not do what was asked
 └── AdapterError (1)            a source cannot be read as its flavour
 
 Exit 0 is success, 3 is "finished, with warnings worth reading", 130 is an interrupt.
@@ -176,6 +178,25 @@ class BudgetSpent(ModelUnavailable):
     default_hint = (
         "see `session-memory store spend`; raise the cap in [model], or wait for the next day"
     )
+
+
+class HubUnavailable(SessionMemoryError):
+    """The team's hub cannot be reached, or cannot answer now; everything is kept for later."""
+
+    exit_code = 10
+    code = "hub_unavailable"
+    transient = True
+    default_hint = "nothing is lost: run the command again when the hub answers"
+    reason = ""
+    """The hub's own word for it, such as `not_shared`."""
+
+
+class HubRefused(HubUnavailable):
+    """The hub answered, and will not do what was asked: a token that ended, a project it hides."""
+
+    code = "hub_refused"
+    transient = False
+    default_hint = "`session-memory team status` shows what this device may do"
 
 
 class AdapterError(SessionMemoryError):

@@ -16,13 +16,26 @@ from pathlib import Path
 import msgspec
 
 from session_memory.plain_files import UnfitFile, read_plain
-from session_memory.setting_kinds import ALLOWED, InvalidValueError, Kind, Value, check
+from session_memory.setting_kinds import (
+    ALLOWED,
+    LEVELS,
+    InvalidValueError,
+    Kind,
+    TeamLevel,
+    Value,
+    check,
+)
 
 PROJECT_FILE = ".session-memory.toml"
 IGNORE_FILE = ".sessionmemoryignore"
 """One directory or pattern a line, relative to the repository; empty means all of it."""
 PROJECT_FILE_MAX = 64 * 1024
-KEYS: dict[str, Kind] = {"enabled": "flag", "exclude": "list", "domain": "name"}
+KEYS: dict[str, Kind] = {
+    "enabled": "flag",
+    "exclude": "list",
+    "domain": "name",
+    "team": "level",
+}
 
 
 class ProjectRules(msgspec.Struct, frozen=True):
@@ -32,6 +45,8 @@ class ProjectRules(msgspec.Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     """Absolute, ready for `is_excluded`."""
     domain: str | None = None
+    team: TeamLevel = "sessions"
+    """The most that may leave for a team; sharing is still the user's own decision."""
     file: str | None = None
     warnings: tuple[str, ...] = ()
     unreadable: str | None = None
@@ -129,10 +144,14 @@ def _rules(root: str, file: str, table: dict[str, object]) -> ProjectRules:
     if values.get("enabled") is True:
         warnings.append(f"{file}: `enabled = true` is ignored; a repository can only switch off")
     exclude, domain = values.get("exclude"), values.get("domain")
+    team: TeamLevel = "sessions"
+    for level in LEVELS:
+        team = level if level == values.get("team") else team
     return ProjectRules(
         enabled=not off and values.get("enabled") is not False,
         exclude=tuple(_below(root, item) for item in _texts(exclude)),
         domain=domain if isinstance(domain, str) else None,
+        team=team,
         file=file,
         warnings=tuple(warnings),
     )
@@ -143,7 +162,7 @@ def _texts(value: Value) -> list[str]:
 
 
 def _only() -> str:
-    return "`enabled = false`, `exclude` and `domain`"
+    return "`enabled = false`, `exclude`, `domain` and `team`"
 
 
 def _below(root: str, item: str) -> str:

@@ -46,9 +46,13 @@ Kind = Literal[
     "provider",
     "interval",
     "scope",
+    "level",
 ]
 RecallScope = Literal["project", "all"]
 SCOPES: tuple[RecallScope, ...] = get_args(RecallScope)
+TeamLevel = Literal["none", "numbers", "lessons", "sessions"]
+LEVELS: tuple[TeamLevel, ...] = get_args(TeamLevel)
+"""What of a project may leave for a team, the least first; each holds those before it."""
 PROVIDERS = ("none", "claude_cli", "codex_cli", "anthropic", "openai", "agent_sdk")
 """Ways to a language model; the first means no model at all."""
 ALLOWED: dict[Kind, str] = {
@@ -70,6 +74,7 @@ ALLOWED: dict[Kind, str] = {
     "provider": "one of " + ", ".join(PROVIDERS),
     "interval": "5m to 1d, a part of an hour or a day, such as 10m, 30m, 1h, 6h or 1d",
     "scope": "one of " + ", ".join(SCOPES),
+    "level": "one of " + ", ".join(LEVELS),
 }
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
@@ -105,6 +110,8 @@ def check(kind: Kind, value: object) -> Value:
         case "text", str() if len(value) <= 500 and (not value or value.isprintable()):
             return value
         case "scope", str() if value in SCOPES:
+            return value
+        case "level", str() if value in LEVELS:
             return value
         case "provider", str() if value in PROVIDERS:
             return value

@@ -162,6 +162,13 @@ class Recall(msgspec.Struct, frozen=True):
     scope: RecallScope = "project"
 
 
+class Team(msgspec.Struct, frozen=True):
+    """How what others shared is used; what leaves is decided by `team share` alone."""
+
+    lessons: bool = True
+    mcp: bool = False
+
+
 class Distribute(msgspec.Struct, frozen=True):
     """What may be written into the files agents read."""
 
@@ -195,6 +202,7 @@ class Config(msgspec.Struct, frozen=True):
     memory: Memory = Memory()
     journal: Journal = Journal()
     recall: Recall = Recall()
+    team: Team = Team()
 
 
 SOURCE_KINDS: dict[str, Kind] = {"enabled": "flag", "paths": "paths"}
@@ -255,6 +263,8 @@ KINDS: dict[str, Kind] = {
     "journal.retry_seconds": "count",
     "journal.compile_timeout_seconds": "count",
     "recall.scope": "scope",
+    "team.lessons": "flag",
+    "team.mcp": "flag",
 }
 PLAIN: dict[str, type[msgspec.Struct]] = {
     "store": StoreConfig,
@@ -268,6 +278,7 @@ PLAIN: dict[str, type[msgspec.Struct]] = {
     "memory": Memory,
     "journal": Journal,
     "recall": Recall,
+    "team": Team,
 }
 """Sections that are one flat table."""
 SECTIONS = (*PLAIN, "sources", "domains", "curate")

@@ -168,6 +168,7 @@ Messages go to stderr. An error is one object on stderr: {"error": {"code",
   7    session and project do not belong together
   8    refused, because going on could lose or leak data
   9    a model was asked for and none can answer
+  10   the team's hub cannot be reached, or refuses
   130  interrupted""",
     ),
     "files": Topic(

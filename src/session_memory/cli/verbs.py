@@ -109,6 +109,26 @@ STORE = Section(
     ),
 )
 
+TEAM = Section(
+    "A team's memory: what you share, what others shared, taking it back.",
+    {
+        "status": Verb("team:status", "Show the hub, what is shared and what waits."),
+        "join": Verb("team:join", "Join a team with an invite of its hub."),
+        "share": Verb("team:share", "Share a project, at a level you choose."),
+        "push": Verb("team:push", "Send what is shared and new; --dry-run shows every word."),
+        "pull": Verb("team:pull", "Bring what others shared, and drop what they took back."),
+        "receipts": Verb("team:receipts", "List what left this machine, and what was taken back."),
+        "unshare": Verb("team:unshare", "Take everything of a project back from the hub."),
+        "leave": Verb("team:leave", "Leave the team and delete what came from it."),
+    },
+    (
+        "session-memory team join https://memory.example.org",
+        "session-memory team share --level lessons",
+        "session-memory team push --dry-run",
+    ),
+    bare="status",
+)
+
 CONFIG = Section(
     "Settings, the agents that are known, and the schedule of sweeps.",
     {
@@ -174,6 +194,7 @@ TASKS: dict[str, dict[str, Verb | Section]] = {
     "More, each with verbs of its own": {
         "project": PROJECT,
         "rules": RULES,
+        "team": TEAM,
         "store": STORE,
         "config": CONFIG,
         "hub": HUB,

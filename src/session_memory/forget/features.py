@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from session_memory import audit
-from session_memory.core.forget import FORGOTTEN, ForgottenSessions
+from session_memory.core.forget import FORGOTTEN, ForgottenSessions, Remains
 from session_memory.curate.agent_notes import forget_notes, read_notes, rewrite_notes
 from session_memory.curate.native_fixes import Applied, drop_applied, read_applied
 from session_memory.curate.note_decisions import memory_line
@@ -32,6 +32,7 @@ from session_memory.memory.user_lines import UserLines
 from session_memory.store.given_files import forget_given
 from session_memory.store.saved_searches import drop_searches, is_in_searches
 from session_memory.store.told_lines import LineChoice, drop_choices, read_choices
+from session_memory.team import forget as team
 from session_memory.worker.injection_pages import drop_pages, page_texts
 from session_memory.worker.recovery_files import drop_recovery, recovery_texts
 
@@ -156,6 +157,17 @@ def _changes(rewrite: Rewrite, choice: LineChoice) -> bool:
     return any(rewrite(text) != text for text in (choice.line, choice.text))
 
 
+def _forget_shared(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+    if not team.forget_sessions(context.paths.data, context.store, gone):
+        return ForgetReport()
+    why = "it was shared; `session-memory team push` takes it back and shows the proof"
+    return ForgetReport(remains=(Remains("the team's hub", why),))
+
+
+def _rewrite_pulled(context: ForgetContext, rewrite: Rewrite) -> None:
+    team.rewrite_pulled(context.paths.data, rewrite)
+
+
 def _forget_audit(context: ForgetContext, gone: ForgottenSessions) -> None:
     audit.forget(context.paths.data, gone.owns, FORGOTTEN)
 
@@ -205,6 +217,12 @@ FEATURES: dict[str, Feature] = {
     "told lines": Feature(("data/told.json",), _forget_told, _rewrite_told, _is_told),
     "saved searches": Feature(
         ("data/saved-searches.json",), _forget_searches, _rewrite_searches, _is_in_searches
+    ),
+    "team": Feature(
+        ("data/team",),
+        _forget_shared,
+        _rewrite_pulled,
+        lambda context, rewrite: team.is_in_pulled(context.paths.data, rewrite),
     ),
     "wiring": Feature(("data/install.json",), wiring_record),
     "audit": Feature(("data/audit.jsonl",), _forget_audit),

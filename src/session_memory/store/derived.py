@@ -247,6 +247,12 @@ FILES: dict[str, LocalFile] = {
         "is about how one person works on this machine",
         "searches that name a forgotten text or project are dropped",
     ),
+    "data/team": LocalFile(
+        "token and key of the team, hashes of what was sent, what others shared",
+        "team",
+        "is a secret of this machine, and text of others",
+        "forgotten sessions go into its outbox as keyed hashes, words out of what was pulled",
+    ),
     "state/last_sweep.json": LocalFile(
         "the report of the last sweep",
         "ingest",
