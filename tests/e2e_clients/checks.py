@@ -185,6 +185,20 @@ def compacted(seen: Seen) -> str:
     return "" if any(scripts.DONE in str(e.get("text")) for e in events) else "earlier text lost"
 
 
+def recovered(seen: Seen) -> str:
+    """The first turn after the compaction was told what its log shows, and went on at once."""
+    rounds = [r for r in asked(seen.requests, "after", "told") if r.get("run") == "after"]
+    if not rounds:
+        return "no request after the compaction"
+    text = "\n".join(shown(request) for request in rounds)
+    if scripts.RECOVERY not in text:
+        return "the model was not told"
+    if f"- Last check that passed: `ls -1 && {scripts.FAILING}`" not in text:
+        return "it was not told which check passed"
+    looked = [r for r in rounds if r["scenario"] == "after" and r["calls"]]
+    return f"{len(looked)} requests before it was told" if looked else ""
+
+
 def listed(seen: Seen) -> str:
     """The tools were offered to the model, directly or by name behind a search."""
     texts = [json.dumps(r.get("body")) for r in asked(seen.requests, "recall")]
@@ -286,6 +300,7 @@ CHECKS: dict[str, Callable[[Seen], str]] = {
     "resumed": resumed,
     "sub-agent": delegated,
     "compacted": compacted,
+    "recovered": recovered,
     "mcp listed": listed,
     "first turn": first_turn,
     "mcp called": called,

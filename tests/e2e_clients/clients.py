@@ -10,6 +10,8 @@ from typing import NamedTuple
 from tests.e2e_clients.sandbox import Sandbox
 
 WORK, AGAIN, RECALL = "build a calculator", "check the calculator again", "what do we know here?"
+AFTER = "add a module for minus"
+"""Asked for after a compaction."""
 
 
 class Step(NamedTuple):
@@ -100,6 +102,10 @@ CLAUDE = Client(
                 "compact",
                 lambda box, id: _claude(box, "/compact keep the test command", ["--resume", id]),
             ),
+            Step(
+                "after",
+                lambda box, id: _claude(box, box.prompt("after", AFTER), ["--resume", id]),
+            ),
         )[1:],
     ),
     session_id=lambda printed: CLAUDE_ID,
@@ -165,6 +171,10 @@ CODEX = Client(
                 *("-c", "model_auto_compact_token_limit=11000"),
             ],
         ),
+        Step(
+            "after",
+            lambda box, id: _codex(box, box.prompt("after", AFTER), ["resume", id]),
+        ),
     ),
     session_id=_codex_id,
     hooks=frozenset({"session_start", "stop", "subagent_stop", "pre_compact", "session_end"}),
@@ -216,6 +226,7 @@ GROK = Client(
         _grok,
         Step("resume", lambda box, id: _grok(box, box.prompt("resume", AGAIN), ["-r", id])),
         Step("compact", lambda box, id: _grok(box, "/compact keep the test command", ["-r", id])),
+        Step("after", lambda box, id: _grok(box, box.prompt("after", AFTER), ["-r", id])),
     ),
     session_id=_grok_id,
     hooks=frozenset({"session_start", "stop", "subagent_stop", "pre_compact", "session_end"}),
@@ -268,6 +279,10 @@ GEMINI = Client(
             lambda box, _: _gemini(box, "/compress", ["--resume", "latest"]),
             {"SESSION_MEMORY_INJECT": "0"},
         ),
+        Step(
+            "after",
+            lambda box, _: _gemini(box, box.prompt("after", AFTER), ["--resume", "latest"]),
+        ),
     ),
     hooks=frozenset({"session_start", "after_agent", "session_end"}),
 )
@@ -295,6 +310,7 @@ QWEN = Client(
         _qwen,
         Step("resume", lambda box, _: _qwen(box, box.prompt("resume", AGAIN), ["--continue"])),
         Step("compact", lambda box, _: _qwen(box, "/compress", ["--continue"])),
+        Step("after", lambda box, _: _qwen(box, box.prompt("after", AFTER), ["--continue"])),
     ),
     hooks=frozenset({"session_start", "stop"}),
 )
@@ -335,9 +351,14 @@ COPILOT = Client(
         Step("compact", lambda box, _: _copilot(box, "/compact", ["--continue"])),
     ),
     hooks=frozenset({"session_start", "agent_stop", "session_end"}),
+    lacks={"recovered": "`copilot -p /compact` is not followed by a resumed turn here"},
 )
 
 # OpenCode
+
+
+SMALL = {"context": 9000, "output": 500}
+"""A window that OpenCode's own instructions nearly fill: it compacts after the next answer."""
 
 
 def _opencode_files(box: Sandbox) -> None:
@@ -347,7 +368,7 @@ def _opencode_files(box: Sandbox) -> None:
         "npm": "@ai-sdk/openai-compatible",
         "name": "Fake",
         "options": options,
-        "models": {"fake-model": model},
+        "models": {"fake-model": model, "fake-small": {**model, "limit": SMALL}},
     }
     settings = {
         "autoupdate": False,
@@ -384,9 +405,20 @@ OPENCODE = Client(
             "resume",
             lambda box, _: _opencode(box, box.prompt("resume", AGAIN), ["--continue"]),
         ),
+        Step(
+            "compact",
+            lambda box, _: _opencode(
+                box,
+                box.prompt("hello", "in a small window"),
+                ["--continue", "--model", "fake/fake-small"],
+            ),
+        ),
+        Step(
+            "after",
+            lambda box, _: _opencode(box, box.prompt("after", AFTER), ["--continue"]),
+        ),
     ),
     hooks=frozenset({"session_created", "session_idle"}),
-    lacks={"compacted": "`opencode run` has no command for it"},
 )
 
 # pi
@@ -438,6 +470,7 @@ PI = Client(
     hooks=frozenset({"session_start", "agent_end", "pre_compact", "session_end"}),
     lacks={
         "sub-agent": "pi has none",
+        "recovered": "pi's plug-in tells its model at the start of a session only",
         "mcp listed": "pi has no MCP",
         "first turn": "pi has no MCP",
         "mcp called": "pi has no MCP",

@@ -64,10 +64,11 @@ def _sessions(box: Sandbox, client: Client) -> Page:
     """Every run of the client; the page that the last one was to be given."""
     session, page = "", Page(())
     for step in client.steps:
-        if step.name == "recall":
+        if step.name in ("recall", "after"):
             box.settle()
             if _spooled(box):
                 box.ours("worker", "run")
+        if step.name == "recall":
             page = page_of(box)
         printed = box.run_client(step.name, step.arguments(box, session), **step.environ)
         box.secret_logged |= _is_logged(box)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -214,6 +215,9 @@ def _brain(fake: Any) -> type:
     class Brain(fake.Brain):
         def decide(self, kind: str, body: Any, conv: list[Any]) -> dict[str, Any]:
             asked = [(said[0], OURS.sub("", said[1]), *said[2:]) for said in conv]
+            if scripts.RECOVERY in html.unescape(json.dumps(body, ensure_ascii=False)):
+                swap = ("[[fake:after ", "[[fake:told ")
+                asked = [(said[0], said[1].replace(*swap), *said[2:]) for said in asked]
             decided: dict[str, Any] = super().decide(kind, body, asked)
             end = fake.tools_of(kind, body).get("complete_task")
             if end and decided["scenario"] == "sub" and not decided["calls"]:  # Gemini wants that

@@ -18,6 +18,10 @@ FAILING = "python3 -B test_calc.py"
 FACT = "calc.add works"
 """Said in the first session and asked for in no question."""
 DONE = "Done: calc.add works and the test passes."
+ADDED = "Done: minus is there."
+RECOVERY = "<<<recovery "
+"""Stands before what a session is told after a compaction. A model that sees it goes on at once
+("told"); one that does not looks around first ("after")."""
 RESUMED = "Everything still passes after the resume."
 BAD = "def add(a, b):\n    return a - b\n"
 TEST = "from calc import add\nassert add(2, 3) == 5, 'add is wrong'\nprint('1 passed')\n"
@@ -30,6 +34,8 @@ def _call(tool: str, **arguments: Any) -> list[Any]:
 def _run(command: str) -> list[Any]:
     return ["bash", {"command": f"cd {{cwd}} && {command}"}]
 
+
+_WRITE: list[Any] = ["write", {"path": "{cwd}/minus.py", "content": BAD}]
 
 SCENARIOS: dict[str, list[dict[str, Any]]] = {
     "work": [
@@ -51,6 +57,16 @@ SCENARIOS: dict[str, list[dict[str, Any]]] = {
     "resume": [
         {"say": "Checking the state again.", "calls": [_run(f"ls -1 && {FAILING}")]},
         {"say": RESUMED},
+    ],
+    "after": [
+        {"say": "Let me see what is here.", "calls": [_run("ls -1")]},
+        {"say": "And what it does.", "calls": [_run("cat calc.py test_calc.py")]},
+        {"say": "Now the new module.", "calls": [_WRITE]},
+        {"say": ADDED},
+    ],
+    "told": [
+        {"say": "Now the new module.", "calls": [_WRITE]},
+        {"say": ADDED},
     ],
     "recall": [
         {"say": "Where does this project stand?", "calls": [_call("mem_project_brief")]},

@@ -49,7 +49,10 @@ def request(run: str, scenario: str, *results: str, **more: Any) -> dict[str, An
 def good() -> Seen:
     """A run in which everything holds."""
     answers = ("shop", scripts.FACT, "a list", "Project not found")
+    check = f"- Last check that passed: `ls -1 && {scripts.FAILING}`"
+    told = {"input": [f"{scripts.RECOVERY}1>>>\n{check}"]}
     requests = [request("work", "work"), request("recall", "recall", *answers)]
+    requests.insert(1, request("after", "told", body=told))
     none, all_of_it = counted([]), counted(requests)
     stored = Stored(
         [
@@ -120,6 +123,7 @@ def broken(check: str) -> Seen:
         "resumed": with_events(seen, changed(scripts.RESUMED)),
         "sub-agent": with_sessions(seen, 3, parent_id=None),
         "compacted": with_events(seen, changed("compaction")),
+        "recovered": seen._replace(requests=[request("after", "after"), *seen.requests[2:]]),
         "mcp listed": seen._replace(requests=[request("recall", "recall", body={})]),
         "first turn": seen._replace(requests=[late, *seen.requests]),
         "mcp called": seen._replace(requests=short),

@@ -14,8 +14,9 @@ from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.core.loop.trials import Trial, is_given
 from session_memory.errors import EXIT_OK
+from session_memory.measure.restarts import SECTION
 from session_memory.store.trial_files import write_trials
-from session_memory.worker.recovery_files import SECTION, file_name
+from session_memory.worker.recovery_files import file_name
 
 RULE = "never edit the generated files in dist"
 SECRET = "ghp_" + "Zq8Lr2Xw5Tn9Vb3Kd7Yc4Hs6Jf1Gm0Pa2RtE"

@@ -44,7 +44,8 @@ def command(app: App, html: str | None, dry_run: bool) -> None:
 
     Verdicts are improved, no_effect, regressed or insufficient_data; [measure] sets how much data
     they need. A rule that does not help is proposed for retirement in `rules list`, never
-    removed.
+    removed. Also how many calls and tokens sessions took to the next edit after a compaction, by
+    whether they were told what their log shows.
 
     \b
     Examples:
@@ -56,11 +57,13 @@ def command(app: App, html: str | None, dry_run: bool) -> None:
     from session_memory.curate.catalog import read_catalog
     from session_memory.measure.report import html_page
     from session_memory.measure.report import report as as_text
+    from session_memory.measure.restarts import lines, measure_restarts
     from session_memory.worker.measurement import measure_all
 
     data = app.paths.data
     with reading(app) as store:
         effects = measure_all(store, data, app.config.measure, app.clock(), keep=not dry_run)
+        after_compaction = measure_restarts(store)
     texts = {name: pattern.current.text for name, pattern in read_catalog(data).patterns.items()}
     if html and not dry_run:
         try:  # the user's file at the user's place: its mode and folder are theirs
@@ -69,9 +72,10 @@ def command(app: App, html: str | None, dry_run: bool) -> None:
             raise UsageError(f"cannot write {html}: {error.strerror}") from None
         app.note(f"wrote {html}")
     if app.json:
-        emit_json({"dry_run": dry_run, "effects": [_row(effect) for effect in effects]})
+        rows = [_row(effect) for effect in effects]
+        emit_json({"dry_run": dry_run, "effects": rows, "after_compaction": after_compaction})
         return
-    click.echo(fit(as_text(effects, texts)))
+    click.echo(fit("\n".join((as_text(effects, texts), *lines(after_compaction)))))
 
 
 def _row(effect: Effect) -> dict[str, object]:
@@ -101,7 +105,7 @@ def trial() -> None:
 @json_option
 @pass_app
 def start(app: App, rule: str, dry_run: bool) -> None:
-    """Start a trial of an approved rule.
+    """Start a trial of an approved rule, or of `recovery`: what is told after a compaction.
 
     Exit code 8: the rule is not approved or already under trial, or no session could take part:
     no agent has our hook, or none of the rule's projects is on this machine.
@@ -109,11 +113,16 @@ def start(app: App, rule: str, dry_run: bool) -> None:
     \b
     Examples:
       session-memory rules trial start fc-12ab
+      session-memory rules trial start recovery
     """
     from session_memory.curate.catalog import read_catalog
     from session_memory.curate.review import under_gate
+    from session_memory.measure.restarts import SECTION
     from session_memory.measure.trial import start as begin
 
+    if rule == SECTION:  # no rule of the catalog: half of the sessions are told after a compaction
+        _change(app, lambda trials: begin(trials, SECTION, 1, app.clock()), dry_run)
+        return
     catalog = under_gate(read_catalog(app.paths.data), app.config.curate)
     name = _full_id(by_number(app, rule), {*catalog.patterns, *catalog.proposals})
     known = catalog.patterns.get(name)

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.commands import normalized
+from session_memory.core.commands import changes_files, normalized
 from session_memory.core.digest import THEN
 from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import CommandRun, Digest, SessionEvent
@@ -268,7 +268,7 @@ def _files(facts: SessionFacts) -> Iterator[RecoveryLine]:
 def _cures(facts: SessionFacts) -> Iterator[RecoveryLine]:
     told: dict[str, RecoveryLine] = {}
     for cure in facts.digest.cures:
-        if can_be_named(cure) and teaches(cure):
+        if can_be_named(cure) and teaches(cure) and not changes_files(cure.steps[-1]):
             key = typed_command(cure.failed)
             told.pop(key, None)
             told[key] = RecoveryLine("cure", cure_text(cure, facts.roots), cure.error_seq)

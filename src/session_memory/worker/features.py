@@ -22,6 +22,7 @@ from session_memory.ingest.pauses import read_pauses
 from session_memory.journal import jobs as journal
 from session_memory.journal.sections import open_items
 from session_memory.journal.sections import sections_for as journal_sections
+from session_memory.measure.restarts import SECTION as RECOVERY
 from session_memory.memory import jobs as memory
 from session_memory.memory.sections import sections_for as memory_sections
 from session_memory.model.open import open_model
@@ -33,7 +34,6 @@ from session_memory.store.trial_files import read_trials
 from session_memory.worker.briefings import Briefings
 from session_memory.worker.injection_pages import REMOTE, SHARED, write_pages
 from session_memory.worker.lessons import pattern_sections
-from session_memory.worker.recovery_files import SECTION as RECOVERY
 from session_memory.worker.recovery_files import Place
 from session_memory.worker.recovery_files import prepare as prepare_recovery
 

@@ -17,6 +17,7 @@ from session_memory.atomic_files import replace_file
 from session_memory.core.loop.injection import Section
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.core.spool import IMPORTED, SpoolRecord
+from session_memory.measure.restarts import SECTION
 from session_memory.memory.known_session import project_roots
 from session_memory.memory.recovery import (
     AFTER_COMPACTION,
@@ -30,8 +31,6 @@ from session_memory.store.port import SessionReader
 
 VERSION = 1
 FOLDER, WAITING, GIVEN = "recovery", ".json", ".given"
-SECTION = "recovery"
-"""The section's id in the records of hooks, and the name of its trial."""
 RECENT_MS = 30 * 60_000
 """A compaction that only the log tells of is answered if it is not older than this."""
 CLOCKS_MS = 2_000
