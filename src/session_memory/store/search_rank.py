@@ -11,9 +11,9 @@ observation by the words it was put into. Measured on two sets of questions (doc
 - An event that somebody found worth an observation with these words is the better hit.
 - Words that stand side by side in the question and in a hit, as in a message or a command, are a
   better match than the same words far apart.
-- A hit in a session with further good hits is more likely the one that was meant. So that one
-  session does not fill a page, no more than seven of ten are of the same one, and the last is
-  of a session that the page does not show yet.
+- A hit in a session with further good hits, or in which the words occur somewhere, is more likely
+  the one that was meant. So that one session does not fill a page, no more than seven of ten are
+  of the same one, and the last is of a session that the page does not show yet.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ COMPANY = 0.5
 COMPANIONS = 3
 RANK_SCALE = 20
 """The place at which a rank counts half as much as the first."""
-COVERED = 0.75
+COVERED = 1.25
 """What holding every word adds to a hit, as a part of the best score; half of them a quarter."""
+TOLD = 0.2
+"""What a session adds to its hits in which the words occur more than in any other, wherever."""
+OFTEN = 2.0
+"""Times a session says a word that count half as much as saying it for ever."""
 PAIRED = 0.5
 """What holding the words as neighbours, as the question has them, adds in the same way."""
 ALL_TERMS_BONUS = 0.25
@@ -80,6 +84,8 @@ class IndexHits(msgspec.Struct, frozen=True):
     noted: Sequence[Noted] = ()
     turns: frozenset[int] = frozenset()
     """Events that are turns, and so stand in the index over turns."""
+    told: Mapping[int, float] = {}
+    """How much each session says of the words, 1 for the one that says most."""
 
 
 def with_coverage(
@@ -125,8 +131,13 @@ def fuse(hits: IndexHits) -> list[Hit]:
             scores[event] = own + IN_CONTEXT * context
     found = _with_notes(hits, scores)
     company = _company(found)
-    ranked = [Hit(hit.session, hit.score + company[hit.session], hit.event, hit.observation)
-              for hit in found]  # fmt: skip
+    most = TOLD * max((hit.score for hit in found), default=0.0)
+    ranked = [
+        msgspec.structs.replace(
+            hit, score=hit.score + company[hit.session] + most * hits.told.get(hit.session, 0.0)
+        )
+        for hit in found
+    ]
     return varied(sorted(ranked, key=lambda hit: (-hit.score, -(hit.event or 0))))
 
 
@@ -160,6 +171,19 @@ def _with_notes(hits: IndexHits, scores: dict[int, float]) -> list[Hit]:
         lifted.get(event) or Hit(event >> SEQ_BITS, score, event) for event, score in scores.items()
     )
     return [*events, *others]
+
+
+def told_by_session(holding: Mapping[str, set[int]]) -> dict[int, float]:
+    """How much of these words each session says, rare words counting more; 1 for the most."""
+    said = {word: Counter(row >> SEQ_BITS for row in rows) for word, rows in holding.items()}
+    sessions = len(set[int]().union(*said.values()))
+    told: defaultdict[int, float] = defaultdict(float)
+    for times in said.values():
+        rarity = math.log(1 + (sessions - len(times) + 0.5) / (len(times) + 0.5))
+        for session, count in times.items():
+            told[session] += rarity * count / (count + OFTEN)
+    most = max(told.values(), default=0.0) or 1.0
+    return {session: score / most for session, score in told.items()}
 
 
 def _company(hits: Iterable[Hit]) -> dict[int, float]:

@@ -21,6 +21,7 @@ from session_memory.store.search_rank import (
     Noted,
     Scored,
     fuse,
+    told_by_session,
     with_coverage,
     with_pairs,
 )
@@ -73,16 +74,16 @@ def find(
     given = where or TextFilter()
     terms = _known_or_similar(db, terms)
     scope = _scope(db, given)
-    alone = _hits(db, _Index.of("event_text", given, scope), terms)
-    in_context = (
-        _hits(db, _Index.of("turn_text", given, scope), terms) if given.may_be_turns else []
-    )
-    noted = (
-        _noted(db, _hits(db, _Index.of("observation_text", given, scope), terms)) if notes else []
-    )
+    alone, held = _hits(db, _Index.of("event_text", given, scope), terms)
+    in_context, noted = list[Scored](), list[Noted]()
+    if given.may_be_turns:
+        in_context, _ = _hits(db, _Index.of("turn_text", given, scope), terms)
+    if notes:
+        observed, _ = _hits(db, _Index.of("observation_text", given, scope), terms)
+        noted = _noted(db, observed)
     found = {hit.id for hit in in_context}
     turns = _turns(db, [hit.id for hit in alone if hit.id not in found])
-    return fuse(IndexHits(alone, in_context, noted, turns | found))
+    return fuse(IndexHits(alone, in_context, noted, turns | found, told_by_session(held)))
 
 
 def _known_or_similar(db: Database, terms: Terms) -> Terms:
@@ -175,26 +176,27 @@ class _Index(msgspec.Struct, frozen=True):
         return f"SELECT {what} FROM {self.rows} AND {condition} AND {self.name} MATCH ?"
 
 
-def _hits(db: Database, index: _Index, terms: Terms) -> list[Scored]:
-    """The best rows of one index: those that hold rare terms, and before them those with all."""
+def _hits(db: Database, index: _Index, terms: Terms) -> tuple[list[Scored], dict[str, set[int]]]:
+    """The best rows of one index, and the rows that hold each of the words that tell something.
+
+    Best are those that hold rare terms, and before them those with all.
+    """
     # Counting looks at sessions only: reading each event to know whether it counts takes too long.
     holding = {word: _holding(db, index, word) for word in terms.words}
     counts = {word: len(found) for word, found in holding.items()}
     known = sorted((word for word in terms.words if counts[word]), key=lambda word: counts[word])
     if not known:
-        return []
+        return [], {}
     whole = _holding_all(db, index, terms) if len(terms.words) > 1 else []
     if counts[known[0]] > index.most_scored:
         # Words that stand everywhere say little: then what is newest is the better guess.
         newest = whole or _newest(db, index, _quoted(known[0]), MOST_RANKED)
-        return [
-            Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED)
-            for n, row in enumerate(newest[:MOST_RANKED])
-        ]
+        rows_ranked = enumerate(newest[:MOST_RANKED])
+        return [Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED) for n, row in rows_ranked], {}
     best = _scored(db, index, _rarest(known, counts, index.most_scored))
     telling = {word: found for word, found in holding.items() if len(found) <= index.most_scored}
     ranked = with_coverage(best, whole, telling)
-    return with_pairs(ranked, _near(db, index, terms.words, counts))
+    return with_pairs(ranked, _near(db, index, terms.words, counts)), telling
 
 
 def _near(
