@@ -157,7 +157,7 @@ def filled(store: Store, talks: Sequence[Dialogue], places: dict[str, Place]) ->
 
 def printed(answer: SearchAnswer) -> list[tuple[int, int | None]]:
     """(session, event) of each result, in the order in which they are printed."""
-    return [(item.session_id, item.turn_id) for item in answer.items]
+    return [(item.session_id or 0, item.turn_id) for item in answer.items]
 
 
 def evaluate(here: Filled, number: int, talk: Dialogue, *, pooled: bool = False) -> list[Score]:

@@ -154,6 +154,7 @@ def test_a_search_finds_observations_and_their_rows(store: Store) -> None:
     (number,) = [hit.observation for hit in hits if hit.observation is not None]
     assert store.scopes.some_observations([number])[number].text == "buy tiles"
     assert store.scopes.find("never") == []
+    assert store.scopes.word_counts(("tiles", "never")) == {"tiles": 0, "never": 0}  # of events
     assert {line.id for line in store.scopes.some_lines([first, second])} == {first, second}
     assert not store.scopes.has_tool("Bash")
 

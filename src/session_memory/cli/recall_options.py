@@ -35,7 +35,7 @@ def project_option(callback: Callback) -> Callback:
 def open_recall(app: App, *, read_only: bool = False) -> Generator[tuple[RecallContext, Store]]:
     """The open store, and the context for questions to it."""
     with reading(app) as store:
-        yield RecallContext(store, app.clock, read_only), store
+        yield RecallContext(store, app.clock, read_only, app.paths.data), store
 
 
 def project_key(store: SessionReader, project: str | None) -> str:

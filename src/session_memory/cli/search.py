@@ -76,11 +76,12 @@ def command(
     """Find what was said or run, by its words (mem_search); without words, what is newest.
 
     What fits best comes first, whatever it is: a prompt, an answer, a command, an error, an edit,
-    or an observation made of them. Quotes and operators have no special meaning, and neither has a
-    dash before a word that is no option of this command. Rare words count more than common ones.
-    Filters apply to everything: an observation counts as the event it was read from. Every line
-    names what was found, such as 42:17: `show 42:17` shows it with what came before and after. -v
-    adds the score of each.
+    an observation made of them, an error with what cured it, or a line of MEMORY.md. Quotes and
+    operators have no special meaning, and neither has a dash before a word that is no option of
+    this command. Rare words count more than common ones. Filters apply to everything: an
+    observation counts as the event it was read from, and a line of MEMORY.md fits none but
+    --project. Every line names what was found, such as 42:17: `show 42:17` shows it with what came
+    before and after. -v adds the score of each.
 
     \b
     Examples:
@@ -110,11 +111,15 @@ def command(
             emit_json(answer)
             return
         # In the order of the answer: a session is named wherever the one before was another.
-        grouped = groupby(answer.items, key=lambda item: item.session_id)
-        for at, (_, items) in enumerate(grouped):
+        for at, (place, items) in enumerate(groupby(answer.items, key=_place)):
             if at:
                 click.echo()
-            _echo_session(app, store, list(items), around)
+            if isinstance(place, int):
+                _echo_session(store, place)
+            else:
+                click.echo("\n".join(hanging("", place, columns(), "strong")))
+            for item in items:
+                _echo_item(app, store, item, around)
     if not answer.items:
         app.note("nothing found")
     elif isinstance(answer.next_cursor, str) and not app.quiet:
@@ -124,42 +129,52 @@ def command(
         click.echo("\n".join(hanging("", told, columns(), "dim")))
 
 
-def _echo_session(app: App, store: SessionReader, items: list[FoundItem], around: int) -> None:
-    session = store.session(items[0].session_id)
+def _place(item: FoundItem) -> int | str:
+    """What a result is printed under: its session, or the memory that it is a line of."""
+    if item.type != "memory" and item.session_id is not None:
+        return item.session_id
+    return f"MEMORY.md of {item.project_key}" if item.project_key else "MEMORY.md"
+
+
+def _echo_session(store: SessionReader, number: int) -> None:
+    session = store.session(number)
     title = one_line(title_of(session))
     if columns() is None:
         click.echo(f"{named(session)}  {title}")
     else:
         click.echo("\n".join(hanging("", title or "(no title)", columns(), "strong")))
         click.echo("\n".join(hanging("", named(session), columns(), "dim")))
-    for item in items:
-        count = item.duplicate_count
-        times = f" ({count} times)" if isinstance(count, int) and count > 1 else ""
-        shown_at = (item.updated_at or "")[:16].replace("T", " ")
-        when = paint(f"{shown_at}  {_name(item)}", "dim")
-        word = (
-            item.type if columns() is None else _SPOKEN.get(item.type, item.type.replace("_", " "))
-        )
-        kind = paint(f"{word}:", "error" if item.type == "error" else None)
-        if app.verbosity:
-            kind = f"{kind} (score {item.score})"
-        snippet = f"{one_line(item.summary)}{times}"
-        if columns() is None:  # one line each, for grep
-            click.echo(f"  {when}  {kind} {snippet}")
-        else:
-            click.echo(f"  {when}  {kind}\n" + fit(f"    {snippet}"))
-        if isinstance(item.cure, str):
-            click.echo(fit(f"    cured by: {one_line(item.cure)}"))
-        for line in _turns_around(store, item, around) if around else ():
-            click.echo(fit(f"    | {line}"))
+
+
+def _echo_item(app: App, store: SessionReader, item: FoundItem, around: int) -> None:
+    count = item.duplicate_count
+    times = f" ({count} times)" if isinstance(count, int) and count > 1 else ""
+    shown_at = (item.updated_at or "")[:16].replace("T", " ")
+    when = paint(f"{shown_at}  {_name(item)}", "dim")
+    word = item.type if columns() is None else _SPOKEN.get(item.type, item.type.replace("_", " "))
+    kind = paint(f"{word}:", "error" if item.type == "error" else None)
+    if app.verbosity:
+        kind = f"{kind} (score {item.score})"
+    snippet = f"{one_line(item.summary)}{times}"
+    if columns() is None:  # one line each, for grep
+        click.echo(f"  {when}  {kind} {snippet}")
+    else:
+        click.echo(f"  {when}  {kind}\n" + fit(f"    {snippet}"))
+    if isinstance(item.cure, str):
+        click.echo(fit(f"    cured by: {one_line(item.cure)}"))
+    for line in _turns_around(store, item, around) if around else ():
+        click.echo(fit(f"    | {line}"))
 
 
 def _name(item: FoundItem) -> str:
     """What `show` takes to jump there."""
-    return event_name(item.turn_id) if item.turn_id is not None else item.id
+    is_line = item.type == "memory" or item.turn_id is None
+    return item.id if is_line or item.turn_id is None else event_name(item.turn_id)
 
 
 def _turns_around(store: SessionReader, hit: FoundItem, around: int) -> list[str]:
+    if hit.session_id is None:
+        return []
     events = list(store.events(hit.session_id))
     turns = [
         e for e in events if e.kind in ("user_prompt", "assistant_text") or e.id == hit.turn_id

@@ -16,6 +16,7 @@ from session_memory.clock import iso
 from session_memory.core.event_ids import event_id, event_name, named_event, split
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.errors import NotFound
+from session_memory.recall.memory_lines import MemoryLine, named_line
 from session_memory.redact import render
 from session_memory.store.port import Store
 
@@ -43,7 +44,7 @@ def command(
     """Show one session.
 
     What `search` found is shown with what came before and after it: SESSION is then the name on
-    its line, such as 42:17.
+    its line, such as 42:17. A line of MEMORY.md (m1f6a2c04b8d9) is shown with what it rests on.
 
     SESSION, here and in every command, is the number that lists print, or the id its agent gave
     it: whole, or a prefix that only one session has. Digits alone are always the number: put `id:`,
@@ -63,6 +64,10 @@ def command(
         show_digest(app, session)
         return
     with reading(app) as store:
+        line = named_line(app.paths.data, session)
+        if line is not None:
+            _show_line(app, store, line)
+            return
         wanted = _event(store, session)
         stored = store.find_session(session if wanted is None else str(split(wanted)[0]))
         if history:
@@ -77,6 +82,24 @@ def command(
         click.echo("\n".join(_header(stored, verbose=app.verbosity > 0)))
         for line in _event_lines(events) if as_events else _transcript(events, full):
             click.echo(fit(line))
+
+
+def _show_line(app: App, store: Store, line: MemoryLine) -> None:
+    """A line of MEMORY.md, the file it stands in, and the events it rests on."""
+    events = store.scopes.events(list(line.events))
+    if app.json:
+        emit_json({"line": line.text, "file": str(line.file), "events": events})
+        return
+    click.echo(fit(one_line(line.text)))
+    click.echo(fit(f"in {line.file}"))
+    for event in events:
+        try:
+            said = event.command or store.text(event)
+        except NotFound:
+            said = "(its raw text was evicted)"
+        click.echo(fit(f"{event_name(event.id)}  {event.kind}: {one_line(said[:SHORT_CHARS])}"))
+    if not events:
+        click.echo("no event is cited: its user wrote it, or `project memory why` finds more")
 
 
 def _event(store: Store, name: str) -> int | None:

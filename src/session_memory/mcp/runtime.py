@@ -234,7 +234,7 @@ class Runtime:
         try:
             if opened is None:
                 store = open_store(str(data), self._clock(), read_only=read_only)
-                context = RecallContext(store, self._clock, read_only)
+                context = RecallContext(store, self._clock, read_only, data)
                 opened = _OpenStore(store, context, store_identity(data), self._is_open_to_all())
                 self._opened = opened
             opened.store.scopes.check_current()

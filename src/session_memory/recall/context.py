@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from session_memory.clock import Clock
@@ -15,3 +17,5 @@ class RecallContext(msgspec.Struct, frozen=True):
     clock: Clock
     read_only: bool = False
     """Completion checks leave no record."""
+    data: Path | None = None
+    """Where memories are kept; without it, a search does not know them."""

@@ -1,7 +1,8 @@
 """mem_search and mem_recent: what was said, by its words or by its time.
 
-Observations and events stand in one list, best first. An event that an observation was read from is
-one item, the observation; `turn_id` names the event, and `session-memory show` prints its raw text.
+Observations, cures, lines of MEMORY.md and events stand in one list, best first. An event that an
+observation or a cure was read from is one item with it; `turn_id` names the event, and
+`session-memory show` prints its raw text.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from msgspec import UNSET, UnsetType
 from session_memory.clock import iso
 from session_memory.core.event_ids import event_id, split
 from session_memory.core.forget import FORGOTTEN
-from session_memory.core.schema import Observation, Project, SessionEvent
+from session_memory.core.schema import Cure, Observation, Project, SessionEvent
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
 from session_memory.errors import UsageError
@@ -27,6 +28,8 @@ from session_memory.recall.event_search import (
     snippet,
     text_filter,
 )
+from session_memory.recall.found_cures import with_cures
+from session_memory.recall.memory_lines import ScoredLine, matching_lines, project_of
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.same_words import fingerprint, stem
 from session_memory.recall.scope import check_agent, is_outside, known_project, open_scope
@@ -40,6 +43,8 @@ TITLE_CHARS = 90
 SUMMARY_CHARS = 240
 MAX_DUPLICATE_SESSIONS = 25
 """Sessions named where many said the same; the count includes all."""
+TOP = 3
+"""Results that lines of MEMORY.md are measured by, each by the line that is shown of it."""
 MAX_RESULTS = 500
 """How far paging goes."""
 
@@ -52,14 +57,15 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     project_key: str | None
     project_root_path: str | None
     project_root_match: bool
-    session_id: int
+    session_id: int | None
+    """None of a line of MEMORY.md that rests on no session: its user wrote it."""
     external_session_id: str
     cwd: str | None
     runtime: str
     turn_id: int | None
     """The event: its own number, or of what an observation was read from."""
     type: str
-    """The type of an observation, or the kind of an event."""
+    """The type of an observation, the kind of an event, `cure` or `memory`."""
     title: str
     summary: str
     importance: int | UnsetType = UNSET
@@ -74,7 +80,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     rank: int | UnsetType = UNSET
     score: float | UnsetType = UNSET
     """Comparable within one answer: 1 is the best of it."""
-    memory_kind: Literal["observation", "event"] = "observation"
+    memory_kind: Literal["observation", "event", "cure", "memory"] = "observation"
     retrieval_scope: str
     session_filter_applied: bool
     producer_version: str | None
@@ -118,27 +124,57 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     if not terms:
         return recent(context, request)
     within = _search_scope(store, request)
-    hits = store.scopes.find(request.query, text_filter(request, within))
+    stems = [stem(word) for word in terms.words]
+    found = store.scopes.find(request.query, text_filter(request, within))
+    hits, cures = with_cures(store, found, stems)
     start = request.offset
     wanted = min(start + request.count, MAX_RESULTS)
     results = _results(store, within, hits, wanted + 1)
-    if not results:
+    lines = _memory_lines(context, request, within, results)
+    if not results and not lines:
         _check_tool(store, request.tool)
-    stems = [stem(word) for word in terms.words]
-    best = results[0].score if results else 1.0
-    shown = results[start:wanted]
-    projects = _projects(store, [result.line for result in shown])
-    places = _Places(within, projects, _cures(store, shown))
+    best = max(one.score for one in (*results, *lines)) if results or lines else 1.0
+    ranked = _merged(results, lines)
+    shown = ranked[start:wanted]
+    opened = [one for one in shown if isinstance(one, _Result)]
+    projects = _projects(store, [result.line for result in opened])
+    places = _Places(within, projects, _cures(store, opened), cures)
     items = tuple(
         msgspec.structs.replace(
-            _ranked_item(places, result, stems),
+            _ranked_item(places, one, stems)
+            if isinstance(one, _Result)
+            else _memory_item(context, one),
             rank=number,
-            score=round(result.score / best, 4) if best else 1.0,
+            score=round(one.score / best, 4) if best else 1.0,
         )
-        for number, result in enumerate(shown, start + 1)
+        for number, one in enumerate(shown, start + 1)
     )
-    more = len(results) > wanted and wanted < MAX_RESULTS
+    more = len(ranked) > wanted and wanted < MAX_RESULTS
     return SearchAnswer(items, len(items), str(wanted) if more else UNSET)
+
+
+def _memory_lines(
+    context: RecallContext,
+    request: SearchRequest,
+    within: SearchScope,
+    results: Sequence[_Result],
+) -> list[ScoredLine]:
+    """Lines of MEMORY.md that answer; a filter on sessions or events leaves them all out."""
+    if within.session is not None or text_filter(request, SearchScope()) != TextFilter():
+        return []
+    words = terms_of(request.query).words
+    stems = [stem(word) for word in words]
+    best = [(snippet(result.text, stems), result.score) for result in results[:TOP]]
+    return matching_lines(context, within.project, words, best)
+
+
+def _merged(results: Sequence[_Result], lines: Sequence[ScoredLine]) -> list[_Result | ScoredLine]:
+    """Results in their order, each line before the first that scores lower."""
+    merged: list[_Result | ScoredLine] = list(results)
+    for line in lines:
+        place = next((n for n, one in enumerate(merged) if one.score < line.score), len(merged))
+        merged.insert(place, line)
+    return merged
 
 
 def recent(context: RecallContext, request: SearchRequest) -> SearchAnswer:
@@ -189,12 +225,63 @@ def _cures(store: RecallStore, shown: Iterable[_Result]) -> dict[int, str]:
     sessions = {split(event)[0] for event in failed}
     known = store.scopes.cures(sorted(sessions)) if sessions else {}
     return {
-        event: short_line("; ".join(cure.steps), SUMMARY_CHARS)
+        event: _steps(cure)
         for session, cures in known.items()
         for cure in cures
         if (event := event_id(session, cure.error_seq)) in failed
         if FORGOTTEN not in "".join(cure.steps)
     }
+
+
+def _steps(cure: Cure) -> str:
+    return short_line("; ".join(cure.steps), SUMMARY_CHARS)
+
+
+def _as_cure(item: FoundItem, cure: Cure) -> FoundItem:
+    """An item that says what failed and how, in place of the event that was found."""
+    text = f"{cure.failed}: {cure.sample}"
+    return msgspec.structs.replace(
+        item,
+        type="cure",
+        memory_kind="cure",
+        title=short_line(text, TITLE_CHARS),
+        summary=short_line(text, SUMMARY_CHARS),
+    )
+
+
+def _memory_item(context: RecallContext, found: ScoredLine) -> FoundItem:
+    """A line of MEMORY.md; `id` is what `show` takes, `turn_id` the first event it rests on."""
+    line, store = found.line, context.store
+    event = next(iter(line.events), None)
+    session = store.scopes.line(split(event)[0]) if event is not None else None
+    project = project_of(store, context.data, line) if context.data else None
+    version = capture_version(session.client_version if session else None)
+    return FoundItem(
+        id=line.name,
+        project_id=project.id if project else None,
+        project_key=project.key if project else None,
+        project_root_path=one_line(project.root) if project and project.root else None,
+        project_root_match=project is not None,
+        session_id=session.id if session else None,
+        external_session_id=one_line(session.external_id) if session else "",
+        cwd=None,
+        runtime=session.flavor if session else "",
+        turn_id=event if session else None,
+        type="memory",
+        title=short_line(line.text, TITLE_CHARS),
+        summary=short_line(line.text, SUMMARY_CHARS),
+        updated_at=None,
+        last_captured_turn_at=iso(session.ended_at) if session else None,
+        memory_kind="memory",
+        retrieval_scope="project",
+        session_filter_applied=False,
+        producer_version=version.producer_version,
+        capture_version_status=version.capture_version_status,
+        capture_version_scope=version.capture_version_scope,
+        capture_version_inferred=version.capture_version_inferred,
+        dedupe_applied=False,
+        duplicate_count=1,
+    )
 
 
 def _check_tool(store: RecallStore, name: str | None) -> None:
@@ -298,6 +385,8 @@ class _Places(msgspec.Struct, frozen=True):
     projects: dict[int, Project]
     cures: dict[int, str] = {}
     """By the event that failed."""
+    answers: dict[int, Cure] = {}
+    """By the event that was found: cures that are answers themselves."""
 
 
 def _item(places: _Places, line: SessionLine, observation: Observation) -> FoundItem:
@@ -374,6 +463,10 @@ def _ranked_item(places: _Places, result: _Result, stems: Sequence[str]) -> Foun
     latest = max((at or 0 for _, at in result.same), default=0) or None
     captured = max((line.ended_at or 0 for line in lines.values()), default=0) or latest
     cure = places.cures.get(result.event.id) if result.event else None
+    answer = places.answers.get(result.event.id) if result.event else None
+    if answer is not None:
+        cure = _steps(answer)
+        item = _as_cure(item, answer)
     return msgspec.structs.replace(
         item,
         cure=cure or UNSET,

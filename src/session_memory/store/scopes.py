@@ -142,6 +142,10 @@ class Scopes(Protocol):
         """Events and observations that match, in one order, best first."""
         ...
 
+    def word_counts(self, words: tuple[str, ...]) -> dict[str, int]:
+        """In how many events each word occurs, up to a bound above which it tells nothing."""
+        ...
+
     def some_observations(self, ids: list[int]) -> dict[int, Observation]:
         """Observations by the number of their row, as a search names them."""
         ...

@@ -62,16 +62,20 @@ def search_page(web: WebContext, page_request: PageRequest) -> Page:
         known_fix = fix(store.patterns, words) if _ERROR.search(words) else None
         places = _places(store, known_fix)
         items = answer.items if answer else ()
-        sessions = {number: store.session(number) for number in {i.session_id for i in items}}
+        numbers = {item.session_id for item in items if item.session_id is not None}
+        sessions = {number: store.session(number) for number in numbers}
     asked = terms_of(words).words
     groups: dict[int, list[ShownHit]] = {}
+    lines = [_hit(item, asked) for item in items if item.memory_kind == "memory"]
     for item in items:
-        groups.setdefault(item.session_id, []).append(_hit(item, asked))
+        if item.session_id is not None and item.memory_kind != "memory":
+            groups.setdefault(item.session_id, []).append(_hit(item, asked))
     return Page(
         "search.html",
         {
             "words": words,
             "groups": [(sessions[number], hits) for number, hits in groups.items()],
+            "lines": lines,
             "matched": [stem(word) for word in asked if len(word) > 2],
             "fix": known_fix,
             "places": places,

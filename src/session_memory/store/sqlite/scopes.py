@@ -169,6 +169,12 @@ class SqliteScopes:
 
         return search.find(self._db, query, where)
 
+    def word_counts(self, words: tuple[str, ...]) -> dict[str, int]:
+        """See store.scopes.Scopes."""
+        from session_memory.store.sqlite import search
+
+        return search.word_counts(self._db, words)
+
     def some_observations(self, ids: list[int]) -> dict[int, Observation]:
         """Observations by the number of their row, as a search names them."""
         found = (

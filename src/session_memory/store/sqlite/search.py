@@ -86,6 +86,12 @@ def find(
     return fuse(IndexHits(alone, in_context, noted, turns | found, told_by_session(held)))
 
 
+def word_counts(db: Database, words: tuple[str, ...]) -> dict[str, int]:
+    """In how many events each word occurs, up to a bound above which it tells nothing."""
+    index = _Index.of("event_text", TextFilter(), None)
+    return {word: len(_holding(db, index, word)) for word in words}
+
+
 def _known_or_similar(db: Database, terms: Terms) -> Terms:
     """The same terms, with words of the index in place of those it does not hold at all."""
     unknown = [word for word in terms.words if not _is_known(db, word)]

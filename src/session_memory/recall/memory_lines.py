@@ -1,0 +1,155 @@
+"""Lines of MEMORY.md as answers to a search: read when asked, from the files themselves.
+
+They have no index, so nothing besides the files has to forget them. A project's memory has some
+dozen lines. A line is measured as the best hits are: by how many of the words it holds, rare ones
+counting more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from session_memory.core.event_ids import split
+from session_memory.core.schema import Project
+from session_memory.memory.layout import MEMORIES, MEMORY, memory_root
+from session_memory.memory.user_part import USER_PART_BEGIN, user_part_of
+from session_memory.recall.context import RecallContext
+from session_memory.recall.same_words import stem
+from session_memory.store.port import RecallStore
+
+MOST_LINES = 2
+"""Of one answer: they stand for much, and would otherwise repeat what sessions say."""
+LEAST_SHARE = 0.5
+AS_GOOD = 0.9
+"""The score of a line that holds as many of the words as the best hits do, as a part of theirs."""
+MOST_BETTER = 1.1
+"""How much more of the words than the best hits a line may be credited with."""
+_NAME = re.compile("m[0-9a-f]{12}")
+_CITED = re.compile(r"\s*\[e:(\d{1,18})\]")
+_TRACE = re.compile(r" \(trace [^)]*\)")
+_SOURCES = re.compile(r"^## (?:Skills|Traces)$", re.M)
+"""The parts of a page that name other files."""
+READ_BYTES = 256 * 1024
+
+
+class MemoryLine(msgspec.Struct, frozen=True):
+    """One line of a MEMORY.md."""
+
+    name: str
+    """What `show` takes."""
+    text: str
+    events: tuple[int, ...]
+    """What it rests on; nothing where the user wrote it."""
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        """The file it stands in."""
+        return self.folder / MEMORY
+
+
+class ScoredLine(msgspec.Struct, frozen=True):
+    """A line that answers a question, with a score that compares to those of hits."""
+
+    line: MemoryLine
+    score: float
+
+
+def lines_of(data: Path, project: Project | None = None) -> Iterator[MemoryLine]:
+    """The lines of a project's MEMORY.md, or of all."""
+    if project is None:
+        folders = sorted((data / MEMORIES).glob("*/memory"))
+    else:
+        folders = [memory_root(data, project.root)] if project.root else []
+    for folder in folders:
+        yield from _lines(folder)
+
+
+def named_line(data: Path, name: str) -> MemoryLine | None:
+    """The line that a result of `search` names."""
+    if not _NAME.fullmatch(name):
+        return None
+    return next((line for line in lines_of(data) if line.name == name), None)
+
+
+def project_of(store: RecallStore, data: Path, line: MemoryLine) -> Project | None:
+    """The project whose memory a line stands in."""
+    for event in line.events:
+        session = store.scopes.line(split(event)[0])
+        if session is not None and session.project_id is not None:
+            return store.scopes.some_projects([session.project_id]).get(session.project_id)
+    for project in store.projects():
+        if project.root and memory_root(data, project.root) == line.folder:
+            return project
+    return None
+
+
+def matching_lines(
+    context: RecallContext,
+    project: Project | None,
+    words: Sequence[str],
+    best: Sequence[tuple[str, float]],
+) -> list[ScoredLine]:
+    """The lines that answer a question, beside the texts and scores of its best hits."""
+    if context.data is None:
+        return []
+    stems = {word: stem(word) for word in words}
+    some = [
+        line
+        for line in lines_of(context.data, project)
+        if any(each in line.text.casefold() for each in stems.values())
+    ]
+    if not some:
+        return []
+    counts = context.store.scopes.word_counts(tuple(words))
+    weights = {stems[word]: 1 / math.log(2 + counts.get(word, 0)) for word in words}
+    measure = max((share(text, weights) for text, _ in best), default=0.0) or 1.0
+    top = max((score for _, score in best), default=1.0)
+    scored = [
+        ScoredLine(line, AS_GOOD * top * min(held / measure, MOST_BETTER) ** 2)
+        for line in some
+        if (held := share(line.text, weights)) >= LEAST_SHARE
+    ]
+    return sorted(scored, key=lambda found: -found.score)[:MOST_LINES]
+
+
+def share(text: str, weights: Mapping[str, float]) -> float:
+    """Which part of the words, rare ones counting more, begins some word of a text."""
+    spoken = set(re.findall(r"[^\W_]+", text.casefold()))
+    held = sum(
+        weight for each, weight in weights.items() if any(word.startswith(each) for word in spoken)
+    )
+    return held / sum(weights.values())
+
+
+def _lines(folder: Path) -> Iterable[MemoryLine]:
+    path = folder / MEMORY
+    try:
+        if path.is_symlink() or path.stat().st_size > READ_BYTES:
+            return
+        page = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    for line in _told(page):
+        text = _CITED.sub("", line).strip()
+        made = hashlib.sha256(f"{folder.parent.name}\n{text}".encode()).hexdigest()
+        events = tuple(int(each) for each in _CITED.findall(line))
+        yield MemoryLine(f"m{made[:12]}", text, events, folder)
+
+
+def _told(page: str) -> Iterator[str]:
+    """Statements of a page: what the user wrote, and items of lists that name no sources."""
+    for line in user_part_of(page).splitlines():
+        said = line.strip().removeprefix("- ").strip()
+        if said and not said.startswith(("#", "<!--")):
+            yield said
+    generated = _SOURCES.split(page.partition(USER_PART_BEGIN)[0])[0]
+    for line in generated.splitlines():
+        if line.startswith("- "):
+            yield _TRACE.sub("", line.removeprefix("- ")).strip()
