@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.umask(0o077)  # whatever a library creates on our behalf is private too
     # Events and records form no cycles: looking for some every 700 objects is 4 % of a sweep.
     gc.set_threshold(20_000, 50, 100)
+    atexit.register(gc.freeze)  # Python looks for some once more at its end: a tenth of `status`
     try:
         code = _version() if args == ["--version"] else _run(args)
         sys.stdout.flush()  # here, so that a closed pipe is noticed where it is handled

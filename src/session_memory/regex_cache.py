@@ -13,15 +13,15 @@ import marshal
 import os
 import re
 import sys
+import zlib
 from array import array
 from functools import cache
-from hashlib import blake2b
 from importlib import import_module
 from typing import Any, AnyStr
 
 LIMIT = 4_000
 """Expressions kept; more are those of older versions, and the file starts over."""
-_SUM = 16
+_SUM = 4
 
 Key = tuple[str | bytes, int]
 Parts = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
@@ -64,6 +64,11 @@ def _parts(pattern: str | bytes, flags: int) -> Parts:
     return known_flags, array("I", program).tobytes(), len(names) - 1, by_name, tuple(names)
 
 
+def _sum(body: bytes) -> bytes:
+    # Not a hash of `hashlib`, which takes 3 ms to import.
+    return zlib.crc32(body).to_bytes(_SUM, "little")
+
+
 def _python() -> tuple[str, int, int]:
     """Programs hold for this very Python only."""
     return sys.version, import_module("_sre").MAGIC, array("I").itemsize
@@ -81,7 +86,7 @@ def _known() -> dict[Key, Parts]:
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
         with open(path or "", "rb") as file:
             data = file.read()
-        if blake2b(data[_SUM:], digest_size=_SUM).digest() == data[:_SUM]:
+        if _sum(data[_SUM:]) == data[:_SUM]:
             python, known = marshal.loads(data[_SUM:])
             return known if python == _python() else {}
     return {}
@@ -102,6 +107,6 @@ def _write() -> None:
     fresh = f"{path}.{os.getpid()}"
     with contextlib.suppress(OSError):
         with open(fresh, "xb") as file:
-            file.write(blake2b(body, digest_size=_SUM).digest() + body)
+            file.write(_sum(body) + body)
         os.chmod(fresh, 0o644)  # as bytecode has it: there is nothing private in it
         os.replace(fresh, path)
