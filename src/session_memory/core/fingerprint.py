@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Protocol
 
 from session_memory.core.hashing import blake2b
@@ -72,6 +73,7 @@ def fact_name(key: bytes, name: str, value: str) -> int:
     return usage_fingerprint(key, "fact:" + name, value)
 
 
+@lru_cache(maxsize=64)  # a response is several events, one after the other
 def usage_fingerprint(key: bytes, flavor: str, response: str) -> int:
     """The number under which one API response is counted once, across files and sessions."""
     data = f"{flavor}\x1f{response}".encode("utf-8", "replace")

@@ -72,7 +72,7 @@ class Reading:
     def look_back(self) -> None:
         """Find out what is settled, so that nobody has to look there again."""
         self.builder.cures.find(self.logs.calls)
-        self.logs.work_in(self.cwd)
+        self.logs.settle(self.cwd)
 
 
 def made_for(session: Session, *, continued: bool) -> str:

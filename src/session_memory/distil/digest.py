@@ -23,7 +23,6 @@ from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
 from session_memory.distil.cures import CureLog
-from session_memory.distil.git_state import git_state
 from session_memory.distil.main_request import MainRequest
 from session_memory.distil.notices import find_notices
 from session_memory.distil.outcome import Evidence, Mark, judge
@@ -252,7 +251,7 @@ class DigestBuilder:
 
     def _evidence(self, cwd: str, open_items: int, done_items: int) -> Evidence:
         return Evidence(
-            work=self.logs.work_in(cwd),
+            work=self.logs.end_in(cwd).work,
             approval=self.approval,
             rejection=self.rejection,
             last_prompt=self.last_prompt,
@@ -305,7 +304,7 @@ class DigestBuilder:
             cures=self.cures.find(self.calls),
             rules=self.rules.statements(),
             notices=find_notices(self.calls.attempts),
-            git=git_state(self.calls.attempts),
+            git=self.logs.end_in(session.cwd or "").git,
             last_words=self.user_words,
             version=DIGEST_VERSION,
         )

@@ -13,7 +13,8 @@ from session_memory.core.commands import normalized
 from session_memory.core.schema import ObservationType
 from session_memory.core.text.masks import error_line, excerpt
 from session_memory.distil.attempts import Attempt
-from session_memory.distil.git_state import git_state, left_on_branch
+from session_memory.distil.git_state import left_on_branch
+from session_memory.distil.session_logs import SessionEnd
 from session_memory.distil.work import CheckResult, Work, ships
 
 _COMMAND_CHARS = 120
@@ -29,11 +30,11 @@ class OpenEnd(msgspec.Struct, frozen=True):
     seq: int
 
 
-def left_open(attempts: Sequence[Attempt], work: Work) -> list[OpenEnd]:
+def left_open(attempts: Sequence[Attempt], end: SessionEnd) -> list[OpenEnd]:
     """Everything the calls of a session leave open, in the order of importance."""
-    failing = _failing_check(work)
+    failing = _failing_check(end.work)
     found = [_blocker(attempts, failing)] if failing is not None else []
-    state = git_state(attempts)
+    state = end.git
     branch = left_on_branch(state)
     if branch and state is not None:
         found.append(OpenEnd("pending_item", branch, state.committed_seq))

@@ -140,7 +140,7 @@ class Observer:
             kind = "completed_item" if done else "pending_item"
             little = is_routine(words) or (forgotten and not done)
             self._keep(ref, self._made(kind, words, ref, "low_value" if little else None))
-        for end in left_open(self._logs.calls.attempts, self._logs.work_in(self._cwd)):
+        for end in left_open(self._logs.calls.attempts, self._logs.end_in(self._cwd)):
             ref = self._ran.get(end.seq)
             if ref is not None:
                 ref = replace(ref, origin="tool")  # nobody said it: commands show it
