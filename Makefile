@@ -8,7 +8,7 @@ JOBS ?= auto
 # Modules that are not compiled anew by every process: tests and figures start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients packages
+.PHONY: run web test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients packages hub-demo
 
 # One sweep over the agent logs of this machine, then what is stored; `KEEP=DIR` keeps samples in DIR.
 run: $(RUN_STAMP)
@@ -25,6 +25,10 @@ test: $(STAMP)
 # What tests need beside Python packages (a browser), from the system's packages.
 test-tools:
 	scripts/install_test_tools.sh
+
+# A team of two on real servers: join, push, find the other's cure, forget; stops everything.
+hub-demo: $(STAMP)
+	$(BIN)/python scripts/hub_demo.py
 
 # Kills, failing disks, torn logs and crowds, in numbers; the report is in .cache/torture/last.json.
 torture: $(STAMP)

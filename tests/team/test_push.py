@@ -215,3 +215,32 @@ def test_without_a_team_every_command_says_so(laptop: MakeLaptop) -> None:
         assert "belongs to no team" in ada.do("team", *command, code=1).stderr
     assert "no team" in ada.do("team").stdout
     assert not ada.team.exists()
+
+
+@pytest.mark.rows("TEA-01")
+def test_rules_and_memory_of_the_project_leave_and_are_withdrawn(
+    hub: ModelHub, laptop: MakeLaptop
+) -> None:
+    from session_memory.curate.catalog import read_catalog
+    from session_memory.memory.layout import MEMORY, memory_root
+
+    ada = laptop("ada")
+    ada.worked(ada.cured(1)).join("lessons")
+    ada.do("rules", "add", "Run make check before a commit.", "--project", ada.key)
+    page = memory_root(ada.store_directory, str(ada.repo)) / MEMORY
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(f"# Memory\n\n- The port of {ada.repo}/app is 8080\n", encoding="utf-8")
+    ada.do("team", "push")
+    said = {item[0]: item[5] for items in hub.content().values() for item in items}
+    assert said["rule"] == "Run make check before a commit."
+    assert said["memory"] == "The port of app is 8080"
+    (name,) = read_catalog(ada.store_directory).patterns
+    ada.do("rules", "retire", name, "--reason", "no use")
+    page.write_text("# Memory\n", encoding="utf-8")
+    assert ada.read("team", "push")["projects"][0]["taken_back"] == 2
+    assert {item[0] for items in hub.content().values() for item in items}.isdisjoint(
+        {"rule", "memory"}
+    )
+    page.write_text(f"# Memory\n\n- The port of {ada.repo}/app is 8080\n", encoding="utf-8")
+    ada.do("team", "push")
+    assert b"8080" in hub.words(), "what was taken back can come again"

@@ -13,6 +13,7 @@ from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.report import left_out, report
 from session_memory.detect.run import DetectQuery, detect
+from session_memory.errors import UsageError
 from session_memory.store import open_store
 
 SHOWN = 20
@@ -29,6 +30,7 @@ SHOWN = 20
 @click.option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
 @click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
 @click.option("--repo", metavar="KEY", help="Only sessions of this project.")
+@click.option("--team", is_flag=True, help="What several people of your team met; saves nothing.")
 @json_option
 @pass_app
 @long_output
@@ -40,6 +42,7 @@ def command(
     everything: bool,
     since: str | None,
     repo: str | None,
+    team: bool,
 ) -> None:
     """Show what is worth writing down as a rule, found in at least two sessions.
 
@@ -52,7 +55,8 @@ def command(
 
     Reads digests only, so sessions whose raw text was evicted count too. A run without filters
     saves its candidates for review; with --since or --repo nothing is saved. JSON is complete,
-    whatever --limit says.
+    whatever --limit says. --team counts people, not sessions, over the projects you share and what
+    `team pull` brought; it saves nothing, so no rule comes of it unless you write it (`rules add`).
 
     \b
     Examples:
@@ -61,6 +65,13 @@ def command(
       session-memory rules detect --min-frequency 5 --json
     """
     now = app.clock()
+    if team:
+        if since or repo or min_frequency:
+            raise UsageError("--team counts people in shared projects and takes no other filter")
+        from session_memory.cli.team_answers import show_team_candidates
+
+        show_team_candidates(app, limit if not everything else None)
+        return
     query = DetectQuery(min_frequency, to_ms(since, now), repo)
     with open_store(str(app.paths.data), now) as store:
         candidates = detect(store.patterns, query, now)

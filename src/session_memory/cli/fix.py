@@ -6,27 +6,31 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, fit, one_line
+from session_memory.cli.output import counted, emit_json, fit, one_line
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Quote
+from session_memory.core.text.safe_text import QUOTED
 from session_memory.detect.fix import Cure, Fix, fix
 from session_memory.detect.report import agents
 from session_memory.errors import NotFound, UsageError
 from session_memory.store import open_store
 
 _LOOK = "`session-memory search --errors WORDS` looks for a part of it"
+_NEVER_MET = "no session had this error"
 _NEVER_CURED = "never cured here, as far as the logs show"
 
 
 @click.command(name="fix", context_settings={"ignore_unknown_options": True})
 @click.argument("error", metavar="ERROR", nargs=-1, required=True)
+@click.option("--team", is_flag=True, help="Also what worked for others of your team.")
 @json_option
 @pass_app
-def command(app: App, error: tuple[str, ...]) -> None:
+def command(app: App, error: tuple[str, ...], team: bool) -> None:
     """Show what fixed this error before, in how many sessions and with which agents.
 
     ERROR is the line with the error, or the whole output. The very same error is looked for
     first, then one that differs in names, paths and numbers only. -v names the sessions.
+    --team adds what others shared and `team pull` brought, below your own, by how many people.
 
     \b
     Examples:
@@ -38,13 +42,41 @@ def command(app: App, error: tuple[str, ...]) -> None:
         raise UsageError("the error is empty", hint="paste its line, or the whole output")
     with open_store(str(app.paths.data), app.clock()) as store:
         answer = fix(store.patterns, words)
-    if answer is None:
-        raise NotFound("no session had this error", hint=_LOOK)
+    others = _of_others(app, words) if team else None
+    if answer is None and others is None:
+        whose = "no session had this error, of yours or of the team" if team else _NEVER_MET
+        raise NotFound(whose, hint=_LOOK)
     if app.json:
-        emit_json(msgspec.to_builtins(answer))
+        own = msgspec.to_builtins(answer)
+        emit_json({"own": own, "team": msgspec.to_builtins(others)} if team else own)
         return
-    for line in _lines(answer, verbose=app.verbosity > 0):
+    for line in _lines(answer, verbose=app.verbosity > 0) if answer else (_NEVER_MET,):
         click.echo(fit(line))
+    for line in _team_lines(others) if others else ():
+        click.echo(fit(line))
+
+
+def _of_others(app: App, words: str) -> Fix | None:
+    from session_memory.cli.team_answers import check_team
+    from session_memory.team.evidence import team_fix
+
+    check_team(app)
+    return team_fix(app.paths.data, words)
+
+
+def _team_lines(answer: Fix) -> list[str]:
+    """What helped others; their words, with who shared them."""
+    lines = [f"from your team ({QUOTED}): {one_line(answer.problem)}"]
+    for cure in answer.cures:
+        shown = one_line(cure.command)
+        said = shown if cure.kind == "edit" else f"`{shown}`"
+        names = ", ".join(dict.fromkeys(one_line(quote.session) for quote in cure.quotes))
+        tried = counted(cure.tried, "person", "people")
+        lines.append(f"  {said} worked for {cure.worked} of {tried}: {names}")
+    if not answer.cures:
+        without = "other edits each time" if answer.was_edited else "nobody shared a cure"
+        lines.append(f"  {without}; met by {counted(answer.sessions, 'person', 'people')}")
+    return lines
 
 
 def _lines(answer: Fix, *, verbose: bool) -> list[str]:

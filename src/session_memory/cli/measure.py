@@ -35,11 +35,12 @@ _html = click.option(
 
 @click.command(name="measure")
 @_html
+@click.option("--team", is_flag=True, help="What the same rules changed for others of your team.")
 @dry_run_option
 @json_option
 @pass_app
 @long_output
-def command(app: App, html: str | None, dry_run: bool) -> None:
+def command(app: App, html: str | None, team: bool, dry_run: bool) -> None:
     """Compare sessions before and after a rule was given, and the arms of trials.
 
     Verdicts are improved, no_effect, regressed or insufficient_data; [measure] sets how much data
@@ -47,12 +48,19 @@ def command(app: App, html: str | None, dry_run: bool) -> None:
     removed. Also how many calls and tokens sessions took to the next edit after a compaction, by
     whether they were told what their log shows.
 
+    --team asks the hub what others measured of the rules that you have too, by people.
+
     \b
     Examples:
       session-memory rules measure
       session-memory rules measure --html effects.html
       session-memory rules trial start 1a2b3c
     """
+    if team:
+        from session_memory.cli.team_answers import show_team_effects
+
+        show_team_effects(app)
+        return
     from session_memory.cli.store import reading
     from session_memory.curate.catalog import read_catalog
     from session_memory.measure.report import html_page

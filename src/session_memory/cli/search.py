@@ -19,6 +19,7 @@ from session_memory.cli.output import (
 )
 from session_memory.cli.recall_options import open_recall, scope_request
 from session_memory.cli.session_argument import named, session_option
+from session_memory.cli.team_answers import echo_team_hits, with_team
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.digest import title_of
 from session_memory.core.event_ids import event_name
@@ -53,6 +54,7 @@ _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="At most 50.")
 @click.option("--cursor", metavar="N", type=click.IntRange(0),
               help="The next page: what the page before names.")  # fmt: skip
+@click.option("--team", is_flag=True, help="Also ask your team's hub; shown below your own.")
 @json_option
 @pass_app
 @long_output
@@ -72,6 +74,7 @@ def command(
     tool: str | None,
     file: str | None,
     errors_only: bool,
+    team: bool,
 ) -> None:
     """Find what was said or run, by its words (mem_search); without words, what is newest.
 
@@ -108,7 +111,7 @@ def command(
         )
         answer = search(context, request)
         if app.json:
-            emit_json(answer)
+            emit_json(with_team(app, answer, request) if team else answer)
             return
         # In the order of the answer: a session is named wherever the one before was another.
         for at, (place, items) in enumerate(groupby(answer.items, key=_place)):
@@ -120,8 +123,10 @@ def command(
                 click.echo("\n".join(hanging("", place, columns(), "strong")))
             for item in items:
                 _echo_item(app, store, item, around)
+    if team:
+        echo_team_hits(app, request)
     if not answer.items:
-        app.note("nothing found")
+        app.note("nothing found in your own sessions" if team else "nothing found")
     elif isinstance(answer.next_cursor, str) and not app.quiet:
         more = f"--cursor {answer.next_cursor} shows the next page"
         which = "best" if query else "newest"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -27,7 +27,7 @@ from session_memory.detect.same_error import (
 from session_memory.distil.cures import file_name
 from session_memory.distil.lasting import is_editor_call, mends
 from session_memory.regex_cache import compiled
-from session_memory.store.loop import Failures, Patterns
+from session_memory.store.loop import Failures
 
 MAX_CURES = 3
 _LINES = 8
@@ -102,7 +102,15 @@ class _Met(msgspec.Struct, frozen=True):
 _Same = Callable[[ErrorText, ErrorText], bool]
 
 
-def fix(patterns: Patterns, text: str, among: Collection[int] | None = None) -> Fix | None:
+class FailureSource(Protocol):
+    """Whatever knows errors and what helped."""
+
+    def failures(self) -> Iterator[Failures]:
+        """Those of every session, the newest first."""
+        ...
+
+
+def fix(patterns: FailureSource, text: str, among: Collection[int] | None = None) -> Fix | None:
     """What worked after this error, in these sessions or in all; None where none had it."""
     if _REFUSED.search(text):
         return None

@@ -1,0 +1,143 @@
+"""What `--team` adds to an answer: other people's words, fenced, with their names."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from session_memory.cli.app import App
+from session_memory.cli.output import counted, emit_json, fit, one_line, to_json
+from session_memory.core.text.safe_text import QUOTED, fence
+from session_memory.errors import Refused
+
+if TYPE_CHECKING:
+    from session_memory.core.sharing.wire import Hit
+    from session_memory.recall.requests import SearchRequest
+    from session_memory.recall.search import SearchAnswer
+
+HIT_CHARS = 400
+LEVEL_KINDS = ("digest", "observation", "cure", "rule", "memory", "events")
+
+
+def check_team(app: App) -> None:
+    """Refuse where the user switched the lessons of others off, or belongs to no team."""
+    from session_memory.team.membership import membership
+
+    membership(app.paths.data)
+    if not app.config.team.lessons:
+        raise Refused("team.lessons is false: what others shared is not used")
+
+
+def team_hits(app: App, request: SearchRequest) -> tuple[Hit, ...]:
+    """What the hub finds of others."""
+    from session_memory.core.sharing import wire
+    from session_memory.store.remote_call import HubClient
+    from session_memory.team.membership import membership
+
+    check_team(app)
+    joined = membership(app.paths.data)
+    share = joined.of(request.project_key) if request.project_key else None
+    asked = wire.Search(
+        request.query,
+        projects=(share.project,) if share else (),
+        kinds=LEVEL_KINDS,
+        since=request.since,
+        until=request.until,
+        limit=request.limit,
+        others_only=True,
+    )
+    client = HubClient(joined.url, joined.token)
+    try:
+        return client.post("/v1/search", asked, wire.Found).hits
+    finally:
+        client.close()
+
+
+def echo_team_hits(app: App, request: SearchRequest) -> None:
+    """Print what the hub finds of others, as text that is nobody's instruction."""
+    hits = team_hits(app, request)
+    if not hits:
+        app.note("nothing found in the team's memory")
+        return
+    lines: list[str] = []
+    for hit in hits:
+        of = f" of {hit.people} people" if hit.people > 1 else ""
+        lines.append(f"{one_line(hit.author)}, {one_line(hit.project)}, {one_line(hit.kind)}{of}:")
+        lines.append(f"  {one_line(hit.text[:HIT_CHARS])}")
+    click.echo(fit("\n" + fence("\n".join(lines), secrets.token_hex(4), "from your team")))
+
+
+def with_team(app: App, answer: SearchAnswer, request: SearchRequest) -> dict[str, object]:
+    """Both answers in one object."""
+    hits = [
+        {
+            "kind": hit.kind,
+            "author": hit.author,
+            "project": hit.project,
+            "text": hit.text,
+            "at": hit.at,
+            "people": hit.people,
+            "score": hit.score,
+            "origin": QUOTED,
+        }
+        for hit in team_hits(app, request)
+    ]
+    return {**msgspec.to_builtins(answer), "team": hits}
+
+
+def show_team_candidates(app: App, limit: int | None) -> None:
+    """`rules detect --team`."""
+    from session_memory.store import open_store
+    from session_memory.team.evidence import team_detect
+    from session_memory.team.membership import membership
+
+    check_team(app)
+    joined, now = membership(app.paths.data), app.clock()
+    with open_store(str(app.paths.data), now) as store:
+        found = team_detect(store.patterns, app.paths.data, joined, now)
+    if app.json:
+        rows = (
+            {"people": each.people, **msgspec.to_builtins(each.candidate, str_keys=True)}
+            for each in found
+        )
+        click.echo(f"[{','.join(to_json(row) for row in rows)}]")
+        return
+    shown = [each for each in found if not each.candidate.left_out][:limit]
+    for each in shown:
+        candidate = each.candidate
+        said = candidate.rule or candidate.locus
+        people = counted(candidate.sessions, "person", "people")
+        names = ", ".join(map(one_line, each.people))
+        click.echo(fit(f"{people} ({names}): {one_line(said)}"))
+        for quote in candidate.quotes[:2]:
+            click.echo(fit(f'    "{one_line(quote.text)}"'))
+    if not shown:
+        click.echo("nothing that several people of the team met")
+    app.note(f"words of others are {QUOTED}; `session-memory rules add` writes a rule down")
+
+
+def show_team_effects(app: App) -> None:
+    """`rules measure --team`."""
+    from session_memory.store.remote_call import HubClient
+    from session_memory.team.effects import team_effects
+    from session_memory.team.membership import membership
+
+    check_team(app)
+    joined = membership(app.paths.data)
+    client = HubClient(joined.url, joined.token)
+    try:
+        found = team_effects(app.paths.data, joined, client)
+    finally:
+        client.close()
+    if app.json:
+        emit_json({"rules": found})
+        return
+    for each in found:
+        words = ", ".join(f"{verdict}: {count}" for verdict, count in each.verdicts.items())
+        people = counted(each.people, "person", "people")
+        click.echo(fit(f"sm-{each.pattern}  {one_line(each.text)}\n    {people}; {words}"))
+    if not found:
+        click.echo("nobody else has measured a rule that you have")
