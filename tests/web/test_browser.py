@@ -25,6 +25,7 @@ PATHS = (
         "/search?q=1+failed%3A+checkout+timed+out",
         "/memory",
         "/memory/shop",
+        "/memory/shop/files",
         "/privacy",
         "/forget?text=checkout",
         "/effect",
