@@ -23,6 +23,7 @@ from session_memory.core.text.own_text import PACK_BEGIN, PACK_END, without_own_
 from session_memory.core.text.safe_text import fence, one_line
 from session_memory.core.text.similarity import untagged
 from session_memory.core.typed_commands import short_path, typed_command
+from session_memory.distil.checks import check_of
 from session_memory.distil.lasting import is_for_now, teaches
 from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of
 from session_memory.distil.rules import standing_rules
@@ -233,7 +234,7 @@ def _checks(facts: SessionFacts) -> Iterator[RecoveryLine]:
             last[name] = run
     runs = [run for run in last.values() if len(typed_command(run.command)) <= _COMMAND_CHARS]
     passed = [run for run in runs if not run.is_error]
-    if passed:
+    if passed and _exit_tells(passed[-1].command):
         run = passed[-1]
         changed = "; files were edited since" if run.seq < _last_edit(facts) else ""
         text = f"Last check that passed: {code(typed_command(run.command))}{changed}"
@@ -242,6 +243,12 @@ def _checks(facts: SessionFacts) -> Iterator[RecoveryLine]:
     for run in [run for run in runs if run.is_error and run.seq > newest][-2:]:
         text = f"Failed when last run: {code(typed_command(run.command))}"
         yield RecoveryLine("check", text, run.seq)
+
+
+def _exit_tells(command: str) -> bool:
+    """Whether the end of a check is its own: behind a pipe it is that of `tail`."""
+    check = check_of(command)
+    return check is not None and check.exit_tells
 
 
 def _files(facts: SessionFacts) -> Iterator[RecoveryLine]:
