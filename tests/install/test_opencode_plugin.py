@@ -36,7 +36,28 @@ console.log(JSON.stringify(seen))
 """
 
 
-def run_host(folder: Path, hook: str) -> tuple[dict[str, list[str]], list[str]]:
+COMPACTING = """
+import {{ SessionMemory }} from {plugin}
+const asked = async (sessionID) => {{
+  const output = {{ system: [] }}
+  await plugin["experimental.chat.system.transform"]({{ sessionID }}, output)
+  return output.system
+}}
+const plugin = await SessionMemory({{ directory: "/d" }})
+const seen = {{ before: await asked("main") }}
+await plugin["experimental.session.compacting"]({{ sessionID: "main" }}, {{ context: [] }})
+const compacted = {{ type: "session.compacted", properties: {{ sessionID: "main" }} }}
+await plugin.event({{ event: compacted }})
+seen.early = await asked("main")
+seen.told = await asked("main")
+seen.again = await asked("main")
+console.log(JSON.stringify(seen))
+"""
+
+
+def run_host(
+    folder: Path, hook: str, program: str = HOST
+) -> tuple[dict[str, list[str]], list[str]]:
     """What the model is told, and what the hook was called with."""
     ours = Launchers("/python", "-I", folder, folder, folder)
     ours.hook_launcher.write_text(f"#!/bin/sh\n{hook}\n")
@@ -44,7 +65,7 @@ def run_host(folder: Path, hook: str) -> tuple[dict[str, list[str]], list[str]]:
     plugin = folder / "plugin.mjs"
     plugin.write_text(opencode.plugin(ours))
     host = folder / "host.mjs"
-    host.write_text(HOST.format(plugin=json.dumps(plugin.as_uri())))
+    host.write_text(program.format(plugin=json.dumps(plugin.as_uri())))
     assert NODE is not None
     done = subprocess.run(
         [NODE, str(host)], capture_output=True, text=True, timeout=60, check=False
@@ -86,3 +107,24 @@ def test_a_hook_that_tells_nothing_changes_nothing(tmp_path: Path, hook: str) ->
 def test_a_launcher_that_is_gone_is_not_noticed(tmp_path: Path) -> None:
     told, _ = run_host(tmp_path, 'rm -f "$0"')
     assert set(map(tuple, told.values())) == {("first",)}
+
+
+@pytest.mark.rows("RCV-01")
+@pytest.mark.skipif(NODE is None, reason="needs node")
+def test_after_a_compaction_the_model_is_told_as_soon_as_it_is_ready_and_from_then_on(
+    tmp_path: Path,
+) -> None:
+    def said(text: str) -> str:
+        inner = {"hookEventName": "SessionStart", "additionalContext": text}
+        return json.dumps({"hookSpecificOutput": inner})
+
+    hook = f"""echo "$1" >>{tmp_path}/calls; cat >/dev/null
+case $(grep -c created {tmp_path}/calls) in
+  3) echo '{said("<<<recovery 1: lost>>> known")}';;
+  *) echo '{said("known")}';;
+esac"""
+    told, calls = run_host(tmp_path, hook, COMPACTING)
+    assert told["before"] == told["early"] == ["known"]
+    assert told["told"] == told["again"] == ["<<<recovery 1: lost>>> known"]
+    assert calls.count("session.created") == 3
+    assert {"pre.compact", "session.compacted"} <= set(calls)

@@ -229,7 +229,7 @@ def _checks(facts: SessionFacts) -> Iterator[RecoveryLine]:
     last: dict[str, CommandRun] = {}
     for run in facts.digest.commands:
         name = " ".join(normalized(run.command).split())
-        if run.is_check and not run.denied and name:
+        if run.is_check and not run.denied and name and not changes_files(run.command):
             last.pop(name, None)
             last[name] = run
     runs = [run for run in last.values() if len(typed_command(run.command)) <= _COMMAND_CHARS]
