@@ -12,7 +12,7 @@ from session_memory.core.loop.patterns import Candidate, Mined
 from session_memory.detect.fold import Fold
 from session_memory.detect.loci import command_locus
 from session_memory.detect.names import Statuses, find_loci, find_names
-from session_memory.detect.survey import KeyCounts, session_keys
+from session_memory.detect.survey import KeyCounts
 
 Evidence = Callable[[], Iterable[Mined]]
 """Mined sessions, the newest first; a session and its sub-agents follow each other."""
@@ -40,7 +40,7 @@ def count_keys(evidence: Iterable[Mined]) -> KeyCounts:
     """How often the keys of all signals come."""
     counts = KeyCounts()
     for mined in evidence:
-        counts.add(session_keys(mined))
+        counts.count(mined)
     return counts
 
 

@@ -25,6 +25,7 @@ class Fold:
     def __init__(self, names: Names, counts: KeyCounts | None = None) -> None:
         self._names, self._counts = names, counts
         self.tallies: dict[str, Tally] = {}
+        self._by_signal: dict[str, Tally] = {}  # where signals that came before are counted
         self.said: list[SingleSignal] = []
         self.places: dict[int, Place] = {}  # of sessions whose users said something
         self.ended: dict[str, array[int]] = {}  # by project, the end of every session
@@ -37,25 +38,30 @@ class Fold:
     def add(self, family: Sequence[Mined]) -> None:
         """Count a session with its sub-agents, the newest of them first."""
         place = family[0].flavor, family[0].repo
-        shown: dict[str, tuple[int, bool]] = {}
+        shown: dict[Tally, int] = {}
+        tried: set[Tally] = set()
         ended: dict[str, int] = {}
         for mined in family:
             if mined.repo and mined.at is not None and mined.signals:  # else nothing was done
                 ended[mined.repo] = mined.at
             session = None  # without its signals: keeping one of them must not keep them all
             for signal in mined.signals:
-                if not self._keeps(mined, signal):
-                    continue
-                if signal.said is not None:  # what it means depends on all that was said
-                    session = session or msgspec.structs.replace(mined, signals=())
-                    self.said.append((session, signal))
-                    self.places[mined.counts_as] = place
-                    continue
-                pattern = self._add(mined, signal)
-                count, tried = shown.get(pattern, (0, False))
-                shown[pattern] = count + signal.count, tried or bool(signal.tried)
-        for pattern, (count, tried) in shown.items():
-            self.tallies[pattern].close(count, tried, *place)
+                tally = self._by_signal.get(signal.pattern)
+                if tally is None:
+                    if not self._keeps(mined, signal):
+                        continue
+                    if signal.said is not None:  # what it means depends on all that was said
+                        session = session or msgspec.structs.replace(mined, signals=())
+                        self.said.append((session, signal))
+                        self.places[mined.counts_as] = place
+                        continue
+                    tally = self._tally(signal)
+                tally.add(mined, signal)
+                shown[tally] = shown.get(tally, 0) + signal.count
+                if signal.tried:
+                    tried.add(tally)
+        for tally, count in shown.items():
+            tally.close(count, tally in tried, *place)
         for repo, at in ended.items():
             self.ended.setdefault(repo, array("q")).append(at)
 
@@ -66,13 +72,14 @@ class Fold:
             return signal.locus in self._names.errors
         return signal.type == "user_correction" and signal.locus in self._names.corrections
 
-    def _add(self, mined: Mined, signal: Signal) -> str:
+    def _tally(self, signal: Signal) -> Tally:
         pattern, locus, about = self._names.place(signal)
         tally = self.tallies.get(pattern)
         if tally is None:
             tally = self.tallies[pattern] = Tally(pattern, signal.type, locus, about)
-        tally.add(mined, signal)
-        return pattern
+        if signal.type != "cure":  # where a cure counts depends on whether it is a rule
+            self._by_signal[signal.pattern] = tally
+        return tally
 
     def join(self, other: Fold) -> None:
         """Add another part: of other sessions, by the same names."""

@@ -13,7 +13,7 @@ from session_memory.core.loop.patterns import (
     SignalType,
     pattern_id,
 )
-from session_memory.detect.survey import KeyCounts, signal_keys
+from session_memory.detect.survey import KeyCounts
 from session_memory.detect.templates import group_by_words, group_shapes, shape
 
 Statuses = Mapping[str, PatternStatus]
@@ -72,12 +72,15 @@ def find_loci(
     A `second` table counts again what the first one keeps.
     """
     loci = Loci()
+    noted = second.known if second is not None else frozenset[str]()
     for mined in evidence:
-        kept: set[int] = set()
+        kept: list[Signal] = []
         for signal in mined.signals:
+            if signal.pattern in noted:
+                continue
             recurs = counts is None or counts.keeps(mined, signal)
-            if recurs and second is not None:
-                kept.update(signal_keys(mined, signal))
+            if recurs:
+                kept.append(signal)
             if signal.type == "recurring_error":
                 if signal.locus not in loci.errors and (
                     counts is None or counts.keeps_error(signal.locus)
@@ -87,8 +90,8 @@ def find_loci(
                 loci.corrections.add(signal.locus)
             elif recurs and signal.type == "cure" and signal.rule and signal.count:
                 loci.cures.setdefault(signal.locus, set()).add(signal.pattern)
-        if second is not None:
-            second.add(kept)
+        if second is not None and kept:
+            second.count(msgspec.structs.replace(mined, signals=tuple(kept)), words=False)
     return loci
 
 

@@ -7,7 +7,7 @@ place of the table, so some signals are kept for nothing: that costs memory and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from zlib import crc32
 
@@ -18,17 +18,38 @@ _BITS = 24
 _PLACES = 1 << _BITS  # a byte each: a table full of what never recurs takes 16 MB
 _KEY_BITS = 32
 _ANY_WORD = -1
+_KNOWN = 65_536
 
 
 class KeyCounts:
     """How often each key came: never, once, or more often."""
 
-    __slots__ = ("_shift", "_table")
+    __slots__ = ("_shift", "_table", "known")
 
     def __init__(self, *, second: bool = False) -> None:
         """A second table has other keys in one place than the first: what both keep is less."""
         self._table = bytearray(_PLACES)
         self._shift = _KEY_BITS - _BITS if second else 0
+        self.known: set[str] = set()
+        """Some patterns all keys of which recur: most signals are of one, and need no look."""
+
+    def count(self, mined: Mined, *, words: bool = True) -> None:
+        """Count what a session shows; of errors, their words too."""
+        self.add(session_keys(mined, self.known, words=words))
+        for signal in mined.signals:
+            if (
+                signal.pattern not in self.known
+                and not signal.about
+                and signal.said is None
+                and len(self.known) < _KNOWN
+                and self.recurs(_hash(signal.pattern))
+                and (
+                    not words
+                    or signal.type != "recurring_error"
+                    or all(key == _ANY_WORD or self.recurs(key) for key in error_keys(signal.locus))
+                )
+            ):
+                self.known.add(signal.pattern)
 
     def add(self, keys: Iterable[int]) -> None:
         """Count these keys."""
@@ -49,7 +70,7 @@ class KeyCounts:
 
     def keeps(self, mined: Mined, signal: Signal) -> bool:
         """Whether a second session may show the same, near duplicates left aside."""
-        return any(map(self.recurs, signal_keys(mined, signal)))
+        return signal.pattern in self.known or any(map(self.recurs, signal_keys(mined, signal)))
 
     def keeps_error(self, locus: str) -> bool:
         """Whether enough words of an error are at the same place of another one.
@@ -64,8 +85,8 @@ class KeyCounts:
         return is_similar_count(shared, len(words))
 
 
-def session_keys(mined: Mined) -> Iterator[int]:
-    """What to count of a session.
+def session_keys(mined: Mined, known: Container[str] = (), *, words: bool = True) -> Iterator[int]:
+    """What to count of a session, without patterns that are known to recur.
 
     Each error of a session counts on its own: two that are alike make one group, which must be
     kept or left out as a whole.
@@ -73,8 +94,10 @@ def session_keys(mined: Mined) -> Iterator[int]:
     seen: set[int] = set()
     errors: set[str] = set()
     for signal in mined.signals:
+        if signal.pattern in known:
+            continue
         seen.update(signal_keys(mined, signal))
-        if signal.type == "recurring_error" and signal.locus not in errors:
+        if words and signal.type == "recurring_error" and signal.locus not in errors:
             errors.add(signal.locus)
             yield from (key for key in error_keys(signal.locus) if key != _ANY_WORD)
     yield from seen
@@ -96,10 +119,13 @@ def signal_keys(mined: Mined, signal: Signal) -> Iterator[int]:
             yield start
 
 
-@lru_cache(maxsize=16_384)
 def error_keys(locus: str) -> tuple[int, ...]:
     """The key of an error's branch, then one for each of its words at its place."""
-    words = shape(locus, masked=True)
+    return _shape_keys(shape(locus, masked=True))
+
+
+@lru_cache(maxsize=16_384)
+def _shape_keys(words: tuple[str, ...]) -> tuple[int, ...]:
     start = _hash(repr(branch_of(words)))
     return start, *(
         _ANY_WORD if word == ANY else _hash(word, start + place)

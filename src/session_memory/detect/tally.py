@@ -90,7 +90,8 @@ class Tally:
                 self.abouts[signal.about] = self.abouts.get(signal.about, 0) + count
         if signal.usd is not None:
             self.usd = (self.usd or 0) + round(signal.usd * _UNITS)
-        self.minutes += round(signal.minutes * _UNITS)
+        if signal.minutes:
+            self.minutes += round(signal.minutes * _UNITS)
         at = signal.at if signal.at is not None else mined.at
         if at is not None:
             if self.first is None or at < self.first:
