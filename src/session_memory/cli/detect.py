@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import click
 import msgspec
 
@@ -75,21 +77,38 @@ def command(
     query = DetectQuery(min_frequency, to_ms(since, now), repo)
     with open_store(str(app.paths.data), now) as store:
         candidates = detect(store.patterns, query, now)
-    shown = (
-        candidates
-        if everything or min_frequency
-        else [candidate for candidate in candidates if not candidate.left_out]
-    )
+    wanted = Shown(limit, everything, min_frequency)
+    if not app.json:
+        remember_order(app, [candidate.id for candidate in wanted.among(candidates)])
+    show(app, candidates, wanted)
+
+
+class Shown(NamedTuple):
+    """How much of what was found is printed."""
+
+    limit: int
+    everything: bool
+    min_frequency: int | None
+
+    def among(self, candidates: list[Candidate]) -> list[Candidate]:
+        """All, or those that a rule follows from."""
+        if self.everything or self.min_frequency:
+            return candidates
+        return [candidate for candidate in candidates if not candidate.left_out]
+
+
+def show(app: App, candidates: list[Candidate], wanted: Shown) -> None:
+    """Print candidates, for people or as JSON."""
+    shown = wanted.among(candidates)
     if app.json:
         click.echo(f"[{','.join(to_json(_row(candidate)) for candidate in shown)}]")
         return
-    remember_order(app, [candidate.id for candidate in shown])
-    listed = shown if everything else shown[:limit]
+    listed = shown if wanted.everything else shown[: wanted.limit]
     click.echo(fit(report(listed)))
     echo_more(len(shown) - len(listed))
     if len(shown) < len(candidates):
         click.echo(fit(f"\n{left_out(candidates)}; --all shows them"))
-    if min_frequency is None:
+    if wanted.min_frequency is None:
         app.note("what only one session shows is not counted; --min-frequency 1 shows it")
 
 

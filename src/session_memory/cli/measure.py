@@ -80,13 +80,14 @@ def command(app: App, html: str | None, team: bool, dry_run: bool) -> None:
             raise UsageError(f"cannot write {html}: {error.strerror}") from None
         app.note(f"wrote {html}")
     if app.json:
-        rows = [_row(effect) for effect in effects]
+        rows = [effect_row(effect) for effect in effects]
         emit_json({"dry_run": dry_run, "effects": rows, "after_compaction": after_compaction})
         return
     click.echo(fit("\n".join((as_text(effects, texts), *lines(after_compaction)))))
 
 
-def _row(effect: Effect) -> dict[str, object]:
+def effect_row(effect: Effect) -> dict[str, object]:
+    """An effect as JSON shows it."""
     import msgspec
 
     return {**msgspec.to_builtins(effect), "retirement_proposed": effect.retires}

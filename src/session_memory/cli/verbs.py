@@ -167,6 +167,21 @@ HUB = Section(
     ),
 )
 
+FLEET = Section(
+    "Detect, measure and distil over many machines.",
+    {
+        "detect": Verb("fleet:detect", "Show what recurs over all sessions of an export."),
+        "measure": Verb("fleet:measure", "Measure whether rules help, over all sessions."),
+        "redistil": Verb("fleet:redistil", "Distil sessions again from their events."),
+        "export": Verb("fleet:export", "Write the store as Parquet."),
+    },
+    (
+        "session-memory fleet export ~/parquet",
+        "session-memory fleet detect --from ~/parquet",
+        "session-memory fleet detect --from s3://team/parquet --scheduler tls://head:8786",
+    ),
+)
+
 # By task; `--help` and docs/cli.md list the verbs in this order.
 TASKS: dict[str, dict[str, Verb | Section]] = {
     "Set up": {
@@ -196,6 +211,7 @@ TASKS: dict[str, dict[str, Verb | Section]] = {
         "rules": RULES,
         "team": TEAM,
         "store": STORE,
+        "fleet": FLEET,
         "config": CONFIG,
         "hub": HUB,
     },

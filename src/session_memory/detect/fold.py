@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 
@@ -29,6 +30,13 @@ class Fold:
         self.said: list[SingleSignal] = []
         self.places: dict[int, Place] = {}  # of sessions whose users said something
         self.ended: dict[str, array[int]] = {}  # by project, the end of every session
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return self.tallies, self.said, self.places, self.ended
+
+    def __setstate__(self, totals: tuple[Any, ...]) -> None:
+        self.__init__(Names())  # totals travel without the names they were counted by
+        self.tallies, self.said, self.places, self.ended = totals
 
     def add_all(self, evidence: Iterable[Mined]) -> None:
         """Count sessions; those that count as one follow each other."""

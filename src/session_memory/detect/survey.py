@@ -33,6 +33,25 @@ class KeyCounts:
         self.known: set[str] = set()
         """Some patterns all keys of which recur: most signals are of one, and need no look."""
 
+    @classmethod
+    def of_recurring(cls, keys: Iterable[int]) -> KeyCounts:
+        """A table of keys that were counted elsewhere, and came more than once."""
+        counts = cls()
+        for key in keys:
+            counts._table[key & _PLACES - 1] = 2
+        return counts
+
+    def to_bytes(self) -> bytes:
+        """The table; `from_bytes` makes it again."""
+        return bytes(self._table)
+
+    @classmethod
+    def from_bytes(cls, table: bytes) -> KeyCounts:
+        """What `to_bytes` gave, of a first table."""
+        counts = cls.__new__(cls)
+        counts._table, counts._shift, counts.known = bytearray(table), 0, set()
+        return counts
+
     def count(self, mined: Mined, *, words: bool = True) -> None:
         """Count what a session shows; of errors, their words too."""
         self.add(session_keys(mined, self.known, words=words))
@@ -58,11 +77,6 @@ class KeyCounts:
             place = key >> shift & _PLACES - 1
             if table[place] < 2:
                 table[place] += 1
-
-    def add_recurring(self, keys: Iterable[int]) -> None:
-        """Note keys that were counted elsewhere, and came more than once."""
-        for key in keys:
-            self._table[key >> self._shift & _PLACES - 1] = 2
 
     def recurs(self, key: int) -> bool:
         """Whether the key, or another one in its place, came more than once."""

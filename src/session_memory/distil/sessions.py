@@ -5,10 +5,12 @@ The digest is what makes its raw text evictable.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from session_memory.core.digest import is_poorer, low_value_reason, merge_digests
-from session_memory.core.schema import Digest, Observation, Session
+from session_memory.core.schema import Digest, Observation, Session, SessionEvent
 from session_memory.core.text.reason import reason_of
 from session_memory.distil.checkpoint import Reading, checkpoint, made_for, resume
 from session_memory.store.port import DistilStore, Writer
@@ -64,12 +66,39 @@ def distil(store: DistilStore, session_id: int) -> Distilled:
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
     reading, reached = _read(store, session, continued=evicted is not None)
+    lost = bool(store.lost_events(session_id))
+    fuller = store.digest(session_id) if lost else None
+    return conclude(reading, session, Before(evicted, fuller, lost), reached)
+
+
+class Before(msgspec.Struct, frozen=True):
+    """What is known of a session besides the events that are left of it."""
+
+    evicted: Digest | None = None
+    """The digest of the part whose raw text was evicted."""
+    fuller: Digest | None = None
+    """The stored digest, where events were lost: it may know more."""
+    lost: bool = False
+
+
+def distil_events(session: Session, events: Iterable[SessionEvent], before: Before) -> Distilled:
+    """Distil a session from its events, without a store."""
+    reading = Reading(session, continued=before.evicted is not None)
+    for event in events:
+        reading.add(event)
+    return conclude(reading, session, before)
+
+
+def conclude(
+    reading: Reading, session: Session, before: Before, reached: Checkpoint | None = None
+) -> Distilled:
+    """What is to be kept of a session once its events are read."""
     digest = reading.builder.digest(session)
+    evicted, fuller = before.evicted, before.fuller
     if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
         digest = merge_digests(evicted, digest) if digest.events else evicted
-    if store.lost_events(session_id):
+    if before.lost:
         # Its log may be gone: a digest of what is left must not replace one that knows more.
-        fuller = store.digest(session_id)
         if fuller is not None and is_poorer(digest, fuller):
             return Distilled(fuller, low_value_reason(session, fuller))
         if not digest.events:

@@ -8,7 +8,8 @@ our own are left out: nothing was asked for in them, so they would make every ra
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from math import fsum
 from statistics import median
 
 import msgspec
@@ -86,12 +87,12 @@ def find_units(
     """
     left_out: Counter[str] = Counter()
     kept: dict[int, Session] = {}
-    cost: dict[int, float] = {}
+    costs: dict[int, list[float]] = {}
     everyone = {session.id: session for session in sessions}
     for session in everyone.values():
         if session.cost.usd is not None:
             owner = _owner(everyone, session)
-            cost[owner] = cost.get(owner, 0.0) + session.cost.usd
+            costs.setdefault(owner, []).append(session.cost.usd)
         reason = _reason(session)
         if reason is None:
             kept[session.id] = session
@@ -106,12 +107,33 @@ def find_units(
     left_out["not analyzed yet"] += len(kept.keys() - signals.keys())
     left_out[OTHER_VERSION] += len(kept.keys() & outdated)
     measured = [
-        _measured(kept[number], tuple(own), outcomes.get(number), cost.get(number))
+        _measured(kept[number], tuple(own), outcomes.get(number), costs.get(number))
         for number, own in signals.items()
         if number in kept and number not in outdated
     ]
+    return join_units([Units(tuple(measured), left_out)])
+
+
+def join_units(parts: Iterable[Units]) -> Units:
+    """Units of several parts, in order of time."""
+    sessions: list[MeasuredSession] = []
+    left_out: Counter[str] = Counter()
+    for part in parts:
+        sessions += part.sessions
+        left_out.update(part.left_out)
     counts = {reason: count for reason, count in sorted(left_out.items()) if count}
-    return Units(tuple(sorted(measured, key=lambda s: (s.began, s.flavor, s.name))), counts)
+    return Units(tuple(sorted(sessions, key=lambda s: (s.began, s.flavor, s.name))), counts)
+
+
+def watched_signals(
+    signals: Iterable[Signal], names: Container[str], problems: Container[str]
+) -> tuple[Signal, ...]:
+    """Those that any of these patterns is looked for by; see `Watch`."""
+    return tuple(
+        signal
+        for signal in signals
+        if signal.pattern in names or (signal.type in _CURABLE and signal.locus in problems)
+    )
 
 
 def _reason(session: Session) -> str | None:
@@ -137,7 +159,7 @@ def _owner(sessions: Mapping[int, Session], session: Session) -> int:
 
 
 def _measured(
-    session: Session, signals: tuple[Signal, ...], outcome: str | None, usd: float | None
+    session: Session, signals: tuple[Signal, ...], outcome: str | None, usd: list[float] | None
 ) -> MeasuredSession:
     began, ended = session.started_at or 0, session.ended_at or 0
     active = min((ended - began) / 1000, ACTIVE_S * session.event_count) / 60
@@ -150,7 +172,7 @@ def _measured(
         ended=ended,
         signals=signals,
         outcome=outcome,
-        usd=usd,
+        usd=fsum(usd) if usd else None,  # the same in any order
         minutes=max(0.0, active),
     )
 

@@ -21,7 +21,7 @@ from session_memory.measure.metrics import (
     find_units,
     watch,
 )
-from session_memory.measure.trial import arms, trial_effect
+from session_memory.measure.trial import Recorded, arms, trial_effect
 from session_memory.settings import Measure
 from session_memory.store.port import BackgroundStore, SessionQuery, SessionReader
 
@@ -49,7 +49,7 @@ def read_units(store: SessionReader, mined: Iterable[Mined]) -> Units:
 
 
 def measure(
-    store: BackgroundStore, units: Units, material: MeasureInput, policy: Measure, now_ms: int
+    recorded: Recorded, units: Units, material: MeasureInput, policy: Measure, now_ms: int
 ) -> list[Effect]:
     """The effect of each pattern's latest version in files, and of its latest trial."""
     effects: list[Effect] = []
@@ -61,16 +61,27 @@ def measure(
     trials = _latest({trial.pattern_id: trial for trial in material.trials}, material)
     for name, trial in trials.items():
         subject = _subject(material, name, trial.version, units.sessions)
-
-        def recorded(
-            flavor: str, session: str
-        ) -> list[tuple[int, tuple[str, ...], tuple[str, ...]]]:
-            return [(one.at, one.given, one.held) for one in store.live.injections(flavor, session)]
-
         assigned = arms(trial, _reachable(units.sessions, trial), recorded)
         effect = trial_effect(subject, trial, assigned, policy, now_ms)
         effects.append(_with_left_out(effect, units))
     return sorted(effects, key=lambda effect: (effect.pattern_id, effect.method))
+
+
+def records_of(store: BackgroundStore) -> Recorded:
+    """What hooks recorded of each session's starts."""
+
+    def recorded(flavor: str, session: str) -> list[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+        return [(one.at, one.given, one.held) for one in store.live.injections(flavor, session)]
+
+    return recorded
+
+
+def names_watched(material: MeasureInput) -> frozenset[str]:
+    """Every pattern that is measured, and the near duplicates counted under it."""
+    measured = [one.pattern_id for one in (*material.given, *material.trials)]
+    return frozenset(
+        alias for name in measured for alias in (name, *material.aliases.get(name, ()))
+    )
 
 
 def _by_time(given: Iterable[Given]) -> list[Given]:

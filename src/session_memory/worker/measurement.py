@@ -11,7 +11,7 @@ from session_memory.core.loop.effects import Effect
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
 from session_memory.detect.mine import mine
-from session_memory.measure.run import MeasureInput, measure, read_units
+from session_memory.measure.run import MeasureInput, measure, read_units, records_of
 from session_memory.settings import Measure
 from session_memory.store.given_files import read_given
 from session_memory.store.port import Store
@@ -32,7 +32,7 @@ def measure_all(
         read_trials(data),
         {pattern.id: pattern.merged for pattern in clusters},
     )
-    effects = measure(store, sessions, material, policy, now_ms)
+    effects = measure(records_of(store), sessions, material, policy, now_ms)
     if keep and effects:
         store.effects.save(effects)
     return effects

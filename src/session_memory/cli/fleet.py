@@ -1,0 +1,349 @@
+"""`session-memory fleet`: detection, measuring and distilling over many machines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import wraps
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import click
+
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import count_progress, emit_json, fit, human_bytes, one_line
+from session_memory.cli.times import Moment, to_ms
+from session_memory.errors import EXIT_WARNINGS, ConfigError, UsageError, extra_hint
+
+if TYPE_CHECKING:
+    from session_memory.fleet.detect import Mined
+    from session_memory.fleet.engine import Where
+    from session_memory.fleet.port import Engine
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_SHOWN = 20
+
+
+class _Options(NamedTuple):
+    """What the verbs of a fleet have in common."""
+
+    source: str | None
+    work: str | None
+    scheduler: str | None
+    workers: int | None
+    tls_ca: str | None
+    tls_cert: str | None
+    tls_key: str | None
+    plain: bool
+
+
+_COMMON = (
+    click.option(
+        "--from",
+        "source",
+        metavar="DIR|URL",
+        help="An export in Parquet. Without it, the local store is exported first.",
+    ),
+    click.option(
+        "--work", metavar="DIR|URL", help="Where signals are kept.  [default: with the export]"
+    ),
+    click.option(
+        "--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tls://head:8786."
+    ),
+    click.option(
+        "--workers", type=click.IntRange(1), help="Processes on this machine.  [default: its cores]"
+    ),
+    click.option("--tls-ca", metavar="FILE", help="The certificate that signed all others."),
+    click.option("--tls-cert", metavar="FILE", help="Our certificate."),
+    click.option("--tls-key", metavar="FILE", help="Its key."),
+    click.option("--plain", is_flag=True, help="Talk to another machine without TLS."),
+)
+
+
+def _on_a_fleet(callback: _F) -> _F:
+    """The options that say what to read and where to run, given to the verb as one value."""
+
+    @wraps(callback)
+    def run(*args: Any, **options: Any) -> object:
+        common = _Options(**{name: options.pop(name) for name in _Options._fields})
+        return callback(*args, common=common, **options)
+
+    wrapped: Callable[..., Any] = run
+    for option in reversed(_COMMON):
+        wrapped = option(wrapped)
+    return cast("_F", wrapped)
+
+
+@click.command()
+@click.option(
+    "--min-frequency",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Everything that occurred at least N times, even in a single session; 1 shows all.",
+)
+@click.option("--limit", type=click.IntRange(1), default=_SHOWN, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
+@click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
+@click.option("--repo", metavar="KEY", help="Only sessions of this project.")
+@_on_a_fleet
+@json_option
+@pass_app
+@long_output
+def detect(
+    app: App,
+    *,
+    min_frequency: int | None,
+    limit: int,
+    everything: bool,
+    since: str | None,
+    repo: str | None,
+    common: _Options,
+) -> None:
+    """Show what recurs, as `rules detect` does, over all sessions of an export.
+
+    The answer is that of `rules detect` on one store with the same sessions. Signals are kept as
+    Parquet: a second run mines only digests that are new. Nothing is saved for review.
+
+    Without --scheduler it runs on the cores of this machine. Needs the extra `fleet`. Exit code 3:
+    some files were damaged; they are named, and everything else was counted.
+
+    \b
+    Examples:
+      session-memory fleet detect --from ~/parquet
+      session-memory fleet detect --from s3://team/parquet --scheduler tls://head:8786
+    """
+    from session_memory.cli.detect import Shown, show
+
+    now = app.clock()
+    with _running(app, common) as fleet:
+        from session_memory.fleet.detect import FleetQuery, detect_all
+
+        query = FleetQuery(min_frequency, to_ms(since, now), repo)
+        candidates = detect_all(fleet, query, now)
+    show(app, candidates, Shown(limit, everything, min_frequency))
+    _end(app, fleet.mining.damaged)
+
+
+@click.command()
+@_on_a_fleet
+@json_option
+@pass_app
+@long_output
+def measure(app: App, *, common: _Options) -> None:
+    """Compare sessions before and after a rule was given, as `rules measure` does.
+
+    Sessions come from the export; which rules there are, when they were given and what is under
+    trial, from the catalog of this machine. Nothing is saved.
+
+    \b
+    Examples:
+      session-memory fleet measure --from ~/parquet --json
+    """
+    from session_memory.cli.measure import effect_row
+    from session_memory.curate.catalog import read_catalog
+    from session_memory.measure.report import report
+
+    catalog = read_catalog(app.paths.data)
+    with _running(app, common) as fleet:
+        from session_memory.fleet.measure import measure_all
+        from session_memory.measure.run import MeasureInput
+        from session_memory.store.given_files import read_given
+        from session_memory.store.trial_files import read_trials
+
+        data = app.paths.data
+        material = MeasureInput(catalog.patterns, read_given(data), read_trials(data))
+        measured = measure_all(fleet, material, app.config.measure, app.clock())
+    if app.json:
+        emit_json({"effects": [effect_row(effect) for effect in measured.effects]})
+    else:
+        texts = {name: pattern.current.text for name, pattern in catalog.patterns.items()}
+        click.echo(fit(report(measured.effects, texts)))
+    _end(app, (*fleet.mining.damaged, *measured.damaged))
+
+
+@click.command()
+@click.option("--to", "target", metavar="DIR|URL", required=True, help="A new export.")
+@click.option("--all", "everything", is_flag=True, help="Also what this version distilled.")
+@_on_a_fleet
+@json_option
+@pass_app
+def redistil(app: App, target: str, *, everything: bool, common: _Options) -> None:
+    """Distil sessions again from their events, into a new export.
+
+    For digests that an older version made. Needs an export with events (`fleet export --events`);
+    sessions whose raw text was evicted keep their digests. The new export is complete: `fleet
+    detect` reads it like the old one.
+
+    \b
+    Examples:
+      session-memory fleet export --events ~/parquet
+      session-memory fleet redistil --from ~/parquet --to ~/parquet-new
+    """
+    import msgspec
+
+    _need_packages()
+    from session_memory.fleet.redistil import redistil_all
+
+    if common.source is not None and _address(common.source) == _address(target):
+        raise UsageError("--to must be another place than --from")
+    with _connected(app, common) as engine, _source(app, common, events=True) as source:
+        done = redistil_all(engine, source, _address(target), everything=everything)
+    if app.json:
+        emit_json(msgspec.to_builtins(done))
+    else:
+        click.echo(
+            fit(
+                f"{done.distilled:,} of {done.sessions:,} sessions distilled again,"
+                f" {done.changed:,} digests changed; {done.without_events:,} have no events here"
+            )
+        )
+    _end(app, done.damaged)
+
+
+@click.command()
+@click.argument("target", metavar="DIR|URL")
+@click.option("--events", is_flag=True, help="With the text of all events, for `fleet redistil`.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
+@json_option
+@pass_app
+def export(app: App, target: str, *, events: bool, dry_run: bool) -> None:
+    """Write the store as Parquet: sessions, digests, signals, usage, effects and patterns.
+
+    DuckDB, Polars, pandas and Spark read it; docs/scale.md lists the columns and shows queries.
+    Exporting again renews the folder, and removes from it what was forgotten.
+
+    \b
+    Examples:
+      session-memory fleet export ~/parquet
+      session-memory fleet export --events s3://team/parquet
+    """
+    from session_memory.cli.store import reading
+    from session_memory.store.values import SessionQuery
+
+    _need_packages()
+    from session_memory.fleet.dataset import Dataset
+    from session_memory.fleet.export import Written, export_store
+
+    with reading(app) as store, _disk_errors():
+        if dry_run:
+            done = Written(sessions=len(store.sessions(SessionQuery())))
+        else:
+            done = export_store(store, Dataset(_address(target)), events=events)
+    if app.json:
+        emit_json(
+            {
+                "dry_run": dry_run,
+                "target": target,
+                "sessions": done.sessions,
+                "digests": done.digests,
+                "parts": done.parts,
+                "bytes": done.bytes,
+            }
+        )
+        return
+    what = "would be written" if dry_run else f"{human_bytes(done.bytes)} written"
+    click.echo(fit(f"{done.sessions:,} sessions, {what}: {one_line(target)}"))
+
+
+@contextmanager
+def _running(app: App, options: _Options) -> Generator[Mined]:
+    """Connect, mine what is new, and hand over; a cluster of our own ends with this."""
+    _need_packages()
+    from session_memory.fleet.detect import Places, mine_all
+
+    with _connected(app, options) as engine, _source(app, options, events=False) as source:
+        places = Places(source, source if options.work is None else _address(options.work))
+        fleet = mine_all(engine, places)
+        mining = fleet.mining
+        app.log(
+            f"{mining.sessions:,} sessions, {mining.mined:,} digests mined now,"
+            f" {human_bytes(mining.written)} of signals written"
+        )
+        yield fleet
+        app.log(f"{human_bytes(engine.shuffled)} of results came from workers")
+
+
+@contextmanager
+def _connected(app: App, options: _Options) -> Generator[Engine]:
+    from session_memory.fleet.engine import connected
+
+    with (
+        count_progress("parts", shown=app.shows_progress) as advance,
+        _disk_errors(),
+        connected(_where(options), advance) as engine,
+    ):
+        yield engine
+
+
+def _where(options: _Options) -> Where:
+    from session_memory.fleet.engine import Tls, Where
+
+    files = (options.tls_ca, options.tls_cert, options.tls_key)
+    tls = None
+    if any(files):
+        if not all(files):
+            raise UsageError("--tls-ca, --tls-cert and --tls-key belong together")
+        tls = Tls(*(os.path.abspath(str(name)) for name in files))
+    return Where(options.scheduler, options.workers, tls, options.plain)
+
+
+@contextmanager
+def _source(app: App, options: _Options, *, events: bool) -> Generator[str]:
+    """The export to read: the one that was named, or one of the local store, just for this run."""
+    if options.source is not None:
+        yield _address(options.source)
+        return
+    if options.scheduler is not None:
+        raise UsageError(
+            "--scheduler needs --from: other machines cannot read the store of this one",
+            hint="`session-memory fleet export` writes it to a place that all can read",
+        )
+    from session_memory.cli.store import reading
+    from session_memory.fleet.dataset import Dataset
+    from session_memory.fleet.export import export_store
+
+    with TemporaryDirectory(prefix="session-memory-fleet-") as folder:
+        with reading(app) as store:
+            export_store(store, Dataset(folder), events=events, signals=False)
+        yield folder
+
+
+@contextmanager
+def _disk_errors() -> Generator[None]:
+    """A disk that is full, or that may not be written to, told plainly."""
+    from session_memory.errors import SessionMemoryError
+
+    try:
+        yield
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        raise SessionMemoryError(
+            f"cannot read or write{where}: {error.strerror or error}",
+            hint="free some space, or name another place with --work",
+        ) from None
+
+
+def _address(place: str) -> str:
+    """A folder as every process of this machine can name it; an address as it is."""
+    return place if "://" in place else os.path.abspath(os.path.expanduser(place))
+
+
+def _need_packages() -> None:
+    missing = [name for name in ("distributed", "duckdb", "pyarrow") if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"a fleet needs packages that are not installed ({', '.join(missing)})",
+            hint=extra_hint("fleet"),
+        )
+
+
+def _end(app: App, damaged: tuple[str, ...]) -> None:
+    """Name what could not be read; the exit code says that something was left out."""
+    for text in damaged:
+        app.warn(f"left out: {one_line(text)}")
+    if damaged:
+        sys.stdout.flush()
+        raise click.exceptions.Exit(EXIT_WARNINGS)

@@ -1,0 +1,216 @@
+"""A real cluster, two workers behind a scheduler that speaks TLS, and the commands of users."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.fleet.conftest import troubled
+
+from session_memory.testing.workspace import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+WAIT_S = 120
+SUBJECT = ["-days", "2", "-nodes", "-newkey", "rsa:2048", "-subj"]
+
+
+class Cluster(NamedTuple):
+    """What a client needs to reach it, and the process ids of its workers' parents."""
+
+    address: str
+    tls: tuple[str, ...]
+    folder: Path
+    nannies: tuple[int, ...]
+
+
+def until(found: Callable[[], object], what: str) -> None:
+    """Wait for something that takes as long as the machine is slow."""
+    ends = time.monotonic() + WAIT_S
+    while not found():
+        assert time.monotonic() < ends, f"{what} did not come"
+        time.sleep(0.05)
+
+
+def make_certificates(folder: Path) -> dict[str, str]:
+    """An authority of our own, and one certificate for all parts."""
+    ca, key, cert = (str(folder / name) for name in ("ca.pem", "key.pem", "cert.pem"))
+    ca_key, request = str(folder / "ca-key.pem"), str(folder / "request.pem")
+    for words in (
+        ["req", "-x509", *SUBJECT, "/CN=authority", "-keyout", ca_key, "-out", ca],
+        ["req", *SUBJECT, "/CN=fleet", "-keyout", key, "-out", request],
+        ["x509", "-req", "-in", request, "-CA", ca, "-CAkey", ca_key, "-CAcreateserial",
+         "-days", "2", "-out", cert],
+    ):  # fmt: skip
+        subprocess.run(["openssl", *words], check=True, capture_output=True)
+    return {"ca": ca, "cert": cert, "key": key}
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {
+        "HOME": str(home),
+        "SESSION_MEMORY_HOME": str(home / "memory"),
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+        "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    }
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    if not shutil.which("openssl"):
+        pytest.skip("openssl, which makes the certificates, is not here")
+    folder = tmp_path_factory.mktemp("cluster")
+    files = make_certificates(folder)
+    words = [f"--tls-{part}-file" if part == "ca" else f"--tls-{part}" for part in files]
+    tls = [word for pair in zip(words, files.values(), strict=True) for word in pair]
+    where = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*command: str) -> int:
+        with open(folder / f"log{len(started)}", "wb") as log:
+            process = subprocess.Popen(
+                [*dask, *command, *tls],
+                env=environment(folder),
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                start_new_session=True,
+            )
+        started.append(process)
+        return process.pid
+
+    try:
+        start("scheduler", "--host", "tls://127.0.0.1:0", "--no-dashboard", "--no-show",
+              "--scheduler-file", str(where))  # fmt: skip
+        until(lambda: where.exists() and where.stat().st_size, "the scheduler")
+        address = json.loads(where.read_text())["address"]
+        nannies = tuple(
+            start("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1",
+                  "--local-directory", str(folder))
+            for _ in range(2)
+        )  # fmt: skip
+        for at in (1, 2):
+            until(lambda at=at: b"Registered to" in (folder / f"log{at}").read_bytes(), "a worker")
+        options = tuple(word for part in files for word in (f"--tls-{part}", files[part]))
+        yield Cluster(address, options, folder, nannies)
+    finally:
+        for process in reversed(started):
+            process.send_signal(signal.SIGTERM)
+        for process in reversed(started):
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    until(
+        lambda: not sessions_of(*(process.pid for process in started)), "the end of all processes"
+    )
+
+
+def sessions_of(*leaders: int) -> list[int]:
+    """Processes that are left of these process groups."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) in leaders and fields[0] != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def start(home: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "session_memory", *words],
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(home: Path, *words: str, code: int = 0) -> str:
+    process = start(home, *words)
+    out, err = process.communicate(timeout=WAIT_S * 2)
+    assert process.returncode == code, err
+    until(lambda: not sessions_of(process.pid), "the end of all its processes")
+    return out if code in (0, 3) else err
+
+
+@pytest.fixture
+def home(fence: Path, tmp_path: Path) -> Path:
+    """A home whose store holds sessions in which something recurs, and an export of it."""
+    space = Workspace(tmp_path / "space")
+    space.write(*(troubled(seed) for seed in range(20, 26)))
+    space.sweep()
+    (fence / "memory").mkdir()
+    shutil.copytree(space.store_directory, fence / "memory" / "data")
+    run(fence, "fleet", "export", "--events", str(fence / "parquet"))
+    return fence
+
+
+@pytest.mark.rows("FLT-06", "FLT-01")
+def test_the_commands_answer_over_tls_what_the_local_ones_answer(
+    cluster: Cluster, home: Path
+) -> None:
+    at = ("--from", str(home / "parquet"), "--scheduler", cluster.address, *cluster.tls)
+    found = run(home, "fleet", "detect", "--all", "--json", *at)
+    assert len(json.loads(found)) > 3
+    assert found == run(home, "rules", "detect", "--all", "--json")
+    assert json.loads(run(home, "fleet", "measure", "--json", *at))["effects"] == []
+    done = json.loads(run(home, "fleet", "redistil", "--all", "--json", *at, "--to",
+                          str(home / "again")))  # fmt: skip
+    assert (done["distilled"], done["changed"]) == (6, 0)
+
+
+@pytest.mark.rows("FLT-06")
+def test_who_has_no_certificate_is_told_so(cluster: Cluster, home: Path) -> None:
+    source = ("--from", str(home / "parquet"))
+    words = ("fleet", "detect", *source, "--scheduler")
+    plain = cluster.address.replace("tls://", "tcp://")
+    assert "TLS" in run(home, *words, plain, code=1)
+    told = run(home, *words, "tls://example.invalid:8786", code=8)
+    assert "in the open" in told and "--tls-ca" in told
+    assert "belong together" in run(home, *words, plain, *cluster.tls[:2], code=2)
+
+
+@pytest.mark.rows("FLT-06")
+def test_a_scheduler_that_is_not_there_is_an_error_with_a_hint(home: Path) -> None:
+    words = ("fleet", "detect", "--from", str(home / "parquet"), "--scheduler")
+    told = run(home, *words, "tcp://127.0.0.1:9", code=1)
+    assert "cannot reach the scheduler" in told and "is it running" in told
+
+
+@pytest.mark.rows("FLT-07")
+def test_a_worker_that_is_killed_changes_nothing(cluster: Cluster, home: Path) -> None:
+    expected = run(home, "rules", "detect", "--all", "--json")
+    at = ("--from", str(home / "parquet"), "--scheduler", cluster.address, *cluster.tls)
+    process = start(home, "-vv", "fleet", "detect", "--all", "--json", *at)
+    signals = home / "parquet" / "signals"
+    shutil.rmtree(signals)
+    until(lambda: signals.exists() or process.poll() is not None, "the first signals")
+    victims = [pid for pid in sessions_of(cluster.nannies[0]) if pid != cluster.nannies[0]]
+    os.kill(max(victims), signal.SIGKILL)
+    out, err = process.communicate(timeout=WAIT_S * 2)
+    assert (process.returncode, out) == (0, expected), err
+
+
+@pytest.mark.rows("FLT-07")
+def test_without_a_scheduler_the_cores_of_this_machine_do_it_and_leave_no_process(
+    home: Path,
+) -> None:
+    found = run(home, "fleet", "detect", "--json", "--workers", "1")
+    assert found == run(home, "rules", "detect", "--json")
