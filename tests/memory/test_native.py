@@ -197,6 +197,25 @@ def test_files_and_scripts_that_are_gone_make_a_line_stale(tmp_path: Path) -> No
     assert not Tree(frozenset(), frozenset()).lacks("src/app.py")
 
 
+def test_a_long_line_of_a_makefile_is_looked_through_at_once(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("a" * 60 + " -" * 2_000 + "!\nbuild test: dep\n\ttrue\n")
+    (line,) = statements_of(said("- Check with `make check`"))
+    assert [one.names for one in stale([line], None, _look(tmp_path), ())] == ["make check"]
+    (line,) = statements_of(said("- Build with `make build`"))
+    assert list(stale([line], None, _look(tmp_path), ())) == []
+
+
+@pytest.mark.rows("NAT-02")
+@pytest.mark.parametrize("piece", ["-", "a.", "@a ", "`", "```\n", "- use `a/` ", "*_", "|", "# "])
+def test_no_text_takes_long(tmp_path: Path, places: Places, piece: str) -> None:
+    write(Path(places.root), **{"CLAUDE.md": piece * (200_000 // len(piece))})
+    (file,) = read(places).values()
+    said_here = statements_of(file)
+    assert contradictions(said_here) == []
+    duplicates(said_here)
+    list(stale(said_here, read_tree(places.root), _look(tmp_path), ()))
+
+
 def _look(path: Path):
     return look_into(str(path))
 

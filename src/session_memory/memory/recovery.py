@@ -50,7 +50,7 @@ _STATES: tuple[LineKind, ...] = ("check", "file", "branch")
 """Their first words tell as well: a summary may name a check and not that it passed."""
 _SUMMARY_LABELS = frozenset(("compact_summary", "compacted", "compress", "chat_compression"))
 _OUTSIDE = re.compile(r"^(?:[/~]|[A-Za-z]:|\.\./)|(?:^|/)(?:node_modules|\.git)/")
-_TERM = re.compile(r"[\w./:@#-]*\w")
+_TERM = re.compile(r"\w+(?:[./:@#-]+\w+)*")
 
 
 class Request(msgspec.Struct, frozen=True):

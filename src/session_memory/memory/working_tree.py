@@ -21,7 +21,7 @@ _BUILT_IN = words(
     " alias ulimit umask wait trap for while if case until"
 )
 _OWN_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin", "vendor/bin", "bin")
-_TARGET = re.compile(r"^([A-Za-z0-9][\w./-]*)[^\S\n]*(?:[\w-]+[^\S\n]*)*:(?!=)", re.M)
+_TARGET = re.compile(r"^([A-Za-z0-9][\w./-]*)(?:[^\S\n]+[\w./-]+)*[^\S\n]*:(?!=)", re.M)
 
 
 class _Package(msgspec.Struct, frozen=True):

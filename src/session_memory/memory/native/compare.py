@@ -17,7 +17,7 @@ from session_memory.core.text.masks import mask_numbers
 from session_memory.memory.native.statements import Statement
 
 _LEAST_CHARS, _LEAST_WORDS = 25, 4
-_WORD = re.compile(r"[\w@./+#-]*\w")
+_WORD = re.compile(r"\w+(?:[@./+#'-]+\w+)*")
 _FORBIDS = re.compile(
     r"(?:please )?(?:never|do not|don'?t|must not|should not|you must not|avoid) (?P<rest>.+)", re.I
 )

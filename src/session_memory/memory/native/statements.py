@@ -10,6 +10,7 @@ import msgspec
 from session_memory.core.text.own_text import BEGIN, END
 from session_memory.memory.native.files import NativeFile
 
+LONGEST = 2_000
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)")
 _MARKUP = re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}")
 _FENCE = re.compile(r"^\s*(```|~~~)\s*(\w*)")
@@ -40,7 +41,8 @@ def statements_of(file: NativeFile) -> list[Statement]:
 def _statements(file: NativeFile) -> Iterator[Statement]:
     heading, language, ours, front = "", None, False, False
     lines = file.text.splitlines()
-    for number, line in enumerate(lines, 1):
+    for number, whole in enumerate(lines, 1):
+        line = whole if len(whole) <= LONGEST else ""  # no statement is as long
         if number == 1 and line.strip() == "---":
             front = True
         elif front:
