@@ -111,11 +111,11 @@ def hub_command(environment: Mapping[str, str], *arguments: str) -> str:
 
 
 def join(person: Person, address: str, environment: Mapping[str, str]) -> None:
-    """Join with an invite of one's own, and share the project."""
+    """Join with an invite of one's own, and share the project with all its events."""
     invited = hub_command(environment, "invite", "--team", "acme", "--url", address)
     invite = invited.split()[-1]
     person.run("team", "join", address, invite, "--name", person.name)
-    person.run("team", "share", "--level", "lessons")
+    person.run("team", "share", "--level", "sessions")
 
 
 def check(said: str, word: str, *, there: bool = True) -> None:
@@ -145,11 +145,13 @@ def demo(root: Path) -> None:
         bob.run("team", "pull")
         check(bob.run("fix", "--team", ERROR), CURE)
         check(bob.run("search", "--team", "pyyaml"), "pyyaml")
+        check(bob.run("--store", address, "search", "pyyaml"), "ada: ")
         ada.run("forget", "--session", cured.session_id, "--yes")
         check(ada.run("team", "push"), "0 rows, 0 index entries, 0 stored texts and 0 data keys")
         bob.run("team", "pull")
         check(bob.run("fix", "--team", ERROR), CURE, there=False)
         check(bob.run("search", "--team", "pyyaml"), "Installing", there=False)
+        check(bob.run("--store", address, "sessions"), "ada: ", there=False)
     print("\ntwo homes found each other's cure, and what was forgotten is gone; all is stopped")
 
 

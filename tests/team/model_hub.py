@@ -229,6 +229,40 @@ class ModelHub:
         )
         return wire.Numbers(items)
 
+    def sessions(self, query: dict[str, str]) -> Any:
+        found = [
+            self._line(project, owner, item)
+            for (project, owner), mine in self.owned.items()
+            if project == query["project"]
+            for item in mine.items.values()
+            if item.kind == "session"
+        ]
+        start, limit = int(query.get("after") or 0), int(query["limit"])
+        more = str(start + limit) if start + limit < len(found) else None
+        return wire.SessionPage(tuple(found[start : start + limit]), more)
+
+    def _line(self, project: str, owner: str, item: wire.Item) -> wire.SessionLine:
+        body = msgspec.json.decode(item.body, type=wire.SessionBody)
+        return wire.SessionLine(item.session or "", project, owner, self.names[owner], body)
+
+    def session(self, key: str) -> Any:
+        for (project, owner), mine in self.owned.items():
+            items = [item for item in mine.items.values() if item.session == key]
+            head = next((item for item in items if item.kind == "session"), None)
+            if head is None:
+                continue
+            runs = [
+                msgspec.json.decode(item.body, type=wire.EventsBody)
+                for item in items
+                if item.kind == "events"
+            ]
+            runs.sort(key=lambda run: run.first)
+            name = self.names[owner]
+            shared = tuple(wire.SharedItem(item, project, owner, name) for item in items)
+            events = tuple(event for run in runs for event in run.events)
+            return wire.SessionText(self._line(project, owner, head), shared, events)
+        raise Problem(404, "not_found", "no such session")
+
     # --- the way in ---
 
     def answer(self, method: str, path: str, token: str, body: bytes) -> Any:
@@ -264,6 +298,10 @@ class ModelHub:
                 return self.prove(member, read(body, type=wire.Prove))
             case "POST", "/v1/search":
                 return self.search(member, read(body, type=wire.Search))
+            case "GET", "/v1/sessions":
+                return self.sessions(query)
+            case "GET", where if where.startswith("/v1/session/"):
+                return self.session(where.removeprefix("/v1/session/"))
             case "GET", "/v1/numbers":
                 return self.numbers(query)
             case _:

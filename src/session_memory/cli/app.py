@@ -39,6 +39,8 @@ class App:
         self.color = "auto"
         self.no_pager = False
         self.config_path: str | None = None
+        self.hub_url: str | None = None
+        """Read this hub instead of the local store."""
         self.flags: dict[str, str] = {}
 
     @cached_property
@@ -57,7 +59,16 @@ class App:
 
     @cached_property
     def paths(self) -> Paths:
-        """Our own directories, with the store where the configuration says."""
+        """Our own directories, with the store where the configuration says, or a copy of a hub."""
+        if self.hub_url is not None:
+            from session_memory.cli.hub_store import copied_hub
+
+            return copied_hub(self, self.own_paths, self.hub_url)
+        return self.own_paths
+
+    @cached_property
+    def own_paths(self) -> Paths:
+        """Our own directories on this machine."""
         paths = find_paths(self.environ)
         store = self.config.store.path
         paths = paths.with_store(Path(store)) if store else paths
@@ -90,6 +101,8 @@ class App:
         click.echo(message("warning:", "warn", text), err=True)
 
 
+READS_HUBS = ("search", "fix", "sessions", "show")
+"""Verbs that only ask: what others would change is a copy that goes with the command."""
 pass_app = click.make_pass_decorator(App)
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
@@ -341,6 +354,7 @@ def _split_settings(
     callback=_split_settings,
     help="Set a key for this run; repeatable.",
 )
+@click.option("--store", "hub_url", metavar="URL", help="Read the hub you joined, not your store.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only results and warnings, no hints.")
 @click.option(
     "-v",
@@ -363,6 +377,7 @@ def cli(
     *,
     config_path: str | None,
     settings: dict[str, str],
+    hub_url: str | None,
     color: str,
     quiet: bool,
     verbose: int,
@@ -381,7 +396,10 @@ def cli(
     app = ctx.ensure_object(App)
     app.config_path, app.flags, app.color = config_path, settings, color
     app.quiet, app.verbosity, app.no_pager = quiet, verbose, no_pager
+    app.hub_url = hub_url
     _apply_color(ctx, color, app.environ)
+    if hub_url is not None and ctx.invoked_subcommand not in READS_HUBS:
+        raise click.UsageError(f"--store URL is for {', '.join(READS_HUBS)}", ctx)
     if ctx.invoked_subcommand is not None:
         _refuse_early_json(ctx)
         return

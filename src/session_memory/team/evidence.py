@@ -53,18 +53,19 @@ def sessions_of_others(data: Path) -> list[OthersSession]:
             if shared.item.kind == "digest":
                 digests[place] = shared
             elif shared.item.kind == "cure":
-                cure = _read(shared.item.body, Cure)
+                cure = read_cure(shared.item.body)
                 cures.setdefault(place, []).extend([cure] if cure else [])
     found: list[OthersSession] = []
     for (member, key), shared in digests.items():
-        digest = _digest(shared.item.body, cures.get((member, key), []))
+        digest = read_digest(shared.item.body, cures.get((member, key), []))
         if digest is not None:
             at = digest.last_at or shared.item.at
             found.append(OthersSession(key, member, shared.author, shared.project, at, digest))
     return sorted(found, key=lambda each: (-(each.at or 0), each.member, each.key))
 
 
-def _digest(body: msgspec.Raw, cures: list[Cure]) -> Digest | None:
+def read_digest(body: msgspec.Raw, cures: list[Cure]) -> Digest | None:
+    """A digest that was shared, with the cures that were shared beside it."""
     try:
         plain: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
         bare = msgspec.convert({**plain, "source_fingerprint": "", "cures": []}, Digest)
@@ -74,9 +75,10 @@ def _digest(body: msgspec.Raw, cures: list[Cure]) -> Digest | None:
     return msgspec.structs.replace(bare, cures=tuple(ordered))
 
 
-def _read(body: msgspec.Raw, kind: type[Cure]) -> Cure | None:
+def read_cure(body: msgspec.Raw) -> Cure | None:
+    """A cure that was shared."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        return msgspec.json.decode(body, type=Cure)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
