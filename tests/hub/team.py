@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import urllib.error
+import urllib.request
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -43,8 +45,10 @@ class Request(msgspec.Struct, frozen=True):
     headers: dict[str, str] = {}
 
 
-def send(hub: Hub, request: Request) -> Response:
-    """Give a request to the application as its server would."""
+def send(hub: Hub | str, request: Request) -> Response:
+    """Give a request to the application as its server would, or to a server at an address."""
+    if isinstance(hub, str):
+        return _send_over_http(hub, request)
     path, _, query = request.path.partition("?")
     headers = [(name.lower().encode(), value.encode()) for name, value in request.headers.items()]
     if request.token is not None:
@@ -69,10 +73,23 @@ def send(hub: Hub, request: Request) -> Response:
     return Response(start["status"], b"".join(m.get("body", b"") for m in sent[1:]), found)
 
 
+def _send_over_http(address: str, request: Request) -> Response:
+    headers = dict(request.headers)
+    if request.token is not None:
+        headers["Authorization"] = f"Bearer {request.token}"
+    data = request.body if request.method == "POST" else None
+    made = urllib.request.Request(address + request.path, data, headers, method=request.method)
+    try:
+        with urllib.request.urlopen(made, timeout=60) as answer:
+            return Response(answer.status, answer.read(), dict(answer.headers))
+    except urllib.error.HTTPError as error:
+        return Response(error.code, error.read(), dict(error.headers))
+
+
 class Device:
     """A device that has joined; its methods are the requests a laptop makes."""
 
-    def __init__(self, hub: Hub, joined: wire.Joined) -> None:
+    def __init__(self, hub: Hub | str, joined: wire.Joined) -> None:
         self.hub = hub
         self.joined = joined
         self.token = joined.token

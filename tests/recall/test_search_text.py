@@ -11,11 +11,11 @@ from tests.recall.store_builder import Memory
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.text.search_terms import terms_of
 from session_memory.core.text.searchable import searchable
+from session_memory.core.text.similar_words import distance
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.search import SearchAnswer, search
 from session_memory.store import open_store
-from session_memory.store.sqlite.similar_words import distance
 from session_memory.testing.store_drafts import START, Said, capture, turn
 from session_memory.testing.workspace import Workspace
 

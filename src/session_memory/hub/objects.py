@@ -51,7 +51,7 @@ def open_objects(location: str) -> ObjectStore:
                 # Options given here hide those of the environment.
                 "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true",
             },
-            retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=10)},
+            retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=4)},
         )
     if "://" in location:
         raise ConfigError(f"{location} is neither a directory nor s3://BUCKET")

@@ -283,10 +283,10 @@ def _index(
     with part.connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO hub.run (item_id, field, team_id, project_id, session, seqs, lengths,"
-            " documents, words) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            " documents, words, stems) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (number, run.field, part.team, part.project, session,
-                 run.seqs, run.lengths, len(run.seqs), sum(run.lengths))
+                 run.seqs, run.lengths, len(run.seqs), sum(run.lengths), run.stems)
                 for number, session, _, run in entries
             ],
         )  # fmt: skip

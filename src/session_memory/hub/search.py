@@ -7,6 +7,7 @@ and what the three fields of the index gave becomes one order by the same rules 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, LiteralString
 
 import msgspec
@@ -14,15 +15,28 @@ import msgspec
 from session_memory.core.event_ids import SEQ_BITS, event_id
 from session_memory.core.sharing.wire import Search
 from session_memory.core.text.search_terms import Terms, terms_of
+from session_memory.core.text.similar_words import similar_words
 from session_memory.hub.database import Connection
 from session_memory.hub.words import EVENT, LESSON, TURN, words_of
-from session_memory.store.search_rank import Hit, IndexHits, Noted, Scored, fuse, with_coverage
+from session_memory.store.search_rank import (
+    Hit,
+    IndexHits,
+    Noted,
+    Scored,
+    fuse,
+    told_by_session,
+    with_coverage,
+    with_pairs,
+)
 
 MOST_SCORED = 4_000
+MOST_NOTED = 1_000
 MOST_RANKED = 260
+MOST_PAIRS = 8
+NEARNESS = 3
 WITH_ALL_TERMS = 100
-MOST_SIMILAR = 5
-SHORTEST_BEGINNING = 4
+MOST_READ = 50_000
+"""Postings that are read to find words like one that is not there."""
 K1, B = 1.2, 0.75
 """As in SQLite's FTS5."""
 
@@ -50,6 +64,7 @@ class _Field(msgspec.Struct, frozen=True):
     number: int
     condition: LiteralString
     values: dict[str, Any]
+    most_scored: int
 
     @property
     def where(self) -> LiteralString:
@@ -68,15 +83,17 @@ def find(connection: Connection, projects: list[int], member: str, request: Sear
     if not stems or not projects:
         return Ranked([], items)
     found: dict[int, list[Scored]] = {}
+    held: dict[str, set[int]] = {}
     wants_events = not request.kinds or "events" in request.kinds
     wants_lessons = not request.kinds or set(request.kinds) != {"events"}
     for number in (EVENT, TURN, LESSON):
         wanted = wants_lessons if number == LESSON else wants_events
         field = _field(number, projects, member, request)
-        found[number] = _hits(connection, field, stems, items) if wanted else []
+        found[number], telling = _hits(connection, field, stems, items) if wanted else ([], {})
+        held = telling if number == EVENT else held
     noted = _noted(connection, found[LESSON], items)
     turns = _turns(connection, found, items)
-    hits = fuse(IndexHits(found[EVENT], found[TURN], noted, turns))
+    hits = fuse(IndexHits(found[EVENT], found[TURN], noted, turns, told_by_session(held)))
     return Ranked(hits, items)
 
 
@@ -96,63 +113,109 @@ def _field(number: int, projects: list[int], member: str, request: Search) -> _F
         if wanted is not None:
             parts.append(text)
             values[name] = wanted
+    most = MOST_NOTED if number == LESSON else MOST_SCORED
+    if request.projects or request.session:  # so many among few sessions are as common a word
+        most //= 4
     if not parts:
-        return _Field(number, "", values)
+        return _Field(number, "", values, most)
     inner: LiteralString = " AND ".join(parts)
     condition: LiteralString = (
         f" AND EXISTS (SELECT 1 FROM hub.item i WHERE i.id = p.item_id AND {inner})"
     )
-    return _Field(number, condition, values)
+    return _Field(number, condition, values, most)
 
 
 def _stems(connection: Connection, projects: list[int], terms: Terms) -> list[str]:
-    """The words of a question as the index spells them; a beginning stands for its words."""
-    stems = list(dict.fromkeys(stem for word in terms.words for stem in words_of(word)))
-    if not stems:
-        return []
+    """The words of a question as the index spells them, with similar ones for those it lacks."""
+    stems = {word: words_of(word) for word in terms.words}
     rows = connection.execute(
         "SELECT t.term FROM unnest(%s::text[]) AS t (term) WHERE EXISTS ("
         " SELECT 1 FROM hub.posting p WHERE p.project_id = ANY(%s) AND p.field IN (1, 3)"
         " AND p.term = t.term)",
-        (stems, projects),
+        ([stem for found in stems.values() for stem in found], projects),
     ).fetchall()
     known = {row[0] for row in rows}
-    longer = {
-        stem: _beginning(connection, projects, stem)
-        for stem in stems
-        if stem not in known and len(stem) >= SHORTEST_BEGINNING
-    }
-    return list(dict.fromkeys(each for stem in stems for each in longer.get(stem) or [stem]))
+
+    def beginning(head: str) -> list[tuple[str, int]]:
+        return _beginning(connection, projects, head)
+
+    return list(
+        dict.fromkeys(
+            each
+            for word, found in stems.items()
+            for each in (found if known & set(found) else similar_words(beginning, word) or found)
+        )
+    )
 
 
-def _beginning(connection: Connection, projects: list[int], head: str) -> list[str]:
+def _beginning(connection: Connection, projects: list[int], head: str) -> list[tuple[str, int]]:
     rows = connection.execute(
-        "SELECT term FROM hub.posting WHERE project_id = ANY(%s) AND field = 1"
-        " AND term >= %s AND term < %s GROUP BY term ORDER BY sum(cardinality(hits)) DESC LIMIT %s",
-        (projects, head, head + "\U0010ffff", MOST_SIMILAR),
+        "SELECT term, sum(cardinality(hits))::integer AS documents FROM ("
+        " SELECT term, hits FROM hub.posting WHERE project_id = ANY(%s) AND field = 1"
+        " AND term >= %s AND term < %s LIMIT %s) AS read GROUP BY term ORDER BY documents DESC",
+        (projects, head, head + "\U0010ffff", MOST_READ),
     ).fetchall()
-    return [row[0] for row in rows]
+    return [(term, documents) for term, documents in rows]
 
 
 def _hits(
     connection: Connection, field: _Field, stems: list[str], items: dict[int, int]
-) -> list[Scored]:
-    """The best of one field: those that hold rare words, and before them those with all."""
+) -> tuple[list[Scored], dict[str, set[int]]]:
+    """The best of one field, and the documents that hold each of the words that tell something.
+
+    Best are those that hold rare words, and before them those with all.
+    """
     counts = _counts(connection, field, stems)
     known = sorted((stem for stem in stems if counts.get(stem)), key=lambda stem: counts[stem])
     if not known:
-        return []
+        return [], {}
     whole = _holding_all(connection, field, stems, counts, items)
-    if counts[known[0]] > MOST_SCORED:
+    if counts[known[0]] > field.most_scored:
         newest = whole or _newest(connection, field, known[0], items)
-        return [
-            Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED)
-            for n, row in enumerate(newest[:MOST_RANKED])
-        ]
-    scores = _scored(connection, field, _rarest(known, counts), counts, items)
-    telling = [stem for stem in known if counts[stem] <= MOST_SCORED]
-    holding = _holding(connection, field, telling) if len(stems) > 1 else {}
-    return with_coverage(scores, whole, holding)[:MOST_RANKED]
+        rows = enumerate(newest[:MOST_RANKED])
+        return [Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED) for n, row in rows], {}
+    scores = _scored(connection, field, _rarest(known, counts, field.most_scored), counts, items)
+    # A word that no document holds still counts: none of them is a whole answer.
+    telling = [stem for stem in stems if counts.get(stem, 0) <= field.most_scored]
+    holding = _holding(connection, field, telling)
+    ranked = with_coverage(scores, whole, holding)
+    rarer = [
+        pair if 0 < min(counts.get(word, 0) for word in pair) <= field.most_scored else None
+        for pair in list(pairwise(stems))[:MOST_PAIRS]
+    ]
+    if field.number != EVENT or not any(rarer):
+        return ranked, holding
+    near = _near(connection, rarer, {hit.id: items[hit.id] for hit in ranked})
+    return with_pairs(ranked, near), holding
+
+
+def _near(
+    connection: Connection, pairs: list[tuple[str, str] | None], documents: dict[int, int]
+) -> list[set[int]]:
+    """For each pair of neighbouring words the documents that hold them nearly side by side."""
+    rows = connection.execute(
+        "SELECT d.document, r.stems[array_position(r.seqs, (d.document & 16777215)::integer)]"
+        " FROM unnest(%s::bigint[], %s::bigint[]) AS d (document, item)"
+        " JOIN hub.run r ON r.item_id = d.item AND r.field = 1",
+        (list(documents), list(documents.values())),
+    ).fetchall()
+    near: list[set[int]] = [set() for _ in pairs]
+    for document, stems in rows:
+        words = str(stems or "").split(" ")
+        for found, pair in zip(near, pairs, strict=True):
+            if pair is not None and _side_by_side(words, pair):
+                found.add(document)
+    return near
+
+
+def _side_by_side(words: list[str], pair: tuple[str, str]) -> bool:
+    """Whether two words stand next to each other with at most NEARNESS words between."""
+    one, other = (_places(words, word) for word in pair)
+    return any(abs(a - b) <= NEARNESS + 1 for a in one for b in other)
+
+
+def _places(words: list[str], word: str) -> list[int]:
+    return [place for place, each in enumerate(words) if each == word] if word in words else []
 
 
 def _counts(connection: Connection, field: _Field, stems: list[str]) -> dict[str, int]:
@@ -165,12 +228,12 @@ def _counts(connection: Connection, field: _Field, stems: list[str]) -> dict[str
     return {term: int(count) for term, count in rows}
 
 
-def _rarest(known: list[str], counts: dict[str, int]) -> list[str]:
+def _rarest(known: list[str], counts: dict[str, int], most: int) -> list[str]:
     taken: list[str] = []
     total = 0
     for stem in known:
         total += counts[stem]
-        if taken and total > MOST_SCORED:
+        if taken and total > most:
             break
         taken.append(stem)
     return taken
@@ -214,7 +277,8 @@ def _scored(
         },
     ).fetchall()
     items.update((document, item) for document, item, _ in found)
-    return {document: float(score) for document, _, score in found}
+    # Sums of the same numbers in another order differ in their last digits: equal texts must not.
+    return {document: round(float(score), 9) for document, _, score in found}
 
 
 def _holding(connection: Connection, field: _Field, stems: list[str]) -> dict[str, set[int]]:
@@ -223,7 +287,7 @@ def _holding(connection: Connection, field: _Field, stems: list[str]) -> dict[st
         f"SELECT p.term, array_agg({_DOCUMENT}) {_POSTINGS} {field.where} GROUP BY p.term",
         {**field.values, "terms": stems},
     ).fetchall()
-    return {term: set(documents) for term, documents in rows}
+    return {stem: set[int]() for stem in stems} | {term: set(found) for term, found in rows}
 
 
 def _holding_all(

@@ -41,6 +41,8 @@ class Run(msgspec.Struct, frozen=True):
     """How many words each document has."""
     postings: dict[str, list[int]]
     """Word to (document << 7) + how often."""
+    stems: list[str] | None = None
+    """The words of each document in their order; of events alone."""
 
 
 def words_of(text: str) -> list[str]:
@@ -98,10 +100,14 @@ def _run(field: int, documents: list[tuple[int, str]]) -> Run | None:
     seqs: list[int] = []
     lengths: list[int] = []
     postings: dict[str, list[int]] = {}
+    stems: list[str] = []
     for number, (seq, text) in enumerate(documents[:MOST_DOCUMENTS]):
         words = words_of(text)
         seqs.append(seq)
         lengths.append(len(words))
+        stems.append(" ".join(words))
         for word, count in Counter(words).items():
             postings.setdefault(word, []).append(number << 7 | min(count, MOST_OFTEN))
-    return Run(field, seqs, lengths, postings) if seqs else None
+    if not seqs:
+        return None
+    return Run(field, seqs, lengths, postings, stems if field == EVENT else None)

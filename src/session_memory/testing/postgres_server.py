@@ -97,6 +97,16 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
+        deadline = time.monotonic() + START_SECONDS
+        self._launch()
+        while not self._answers():
+            if time.monotonic() > deadline:
+                raise RuntimeError((self.directory / "log").read_text(errors="replace")[-2000:])
+            if self._process is None or self._process.poll() is not None:
+                self._launch()  # processes of a server that was killed have not all ended yet
+            time.sleep(0.05)
+
+    def _launch(self) -> None:
         options = [f"-c{name}={value}" for name, value in SETTINGS.items()]
         log = (self.directory / "log").open("ab")
         with log:
@@ -106,11 +116,6 @@ class PostgresServer:
                 stdout=log, stderr=log, user=self.user, cwd=self.directory,
                 env=_plain_environment(), preexec_fn=end_with_parent,  # noqa: PLW1509  # one call
             )  # fmt: skip
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError((self.directory / "log").read_text(errors="replace")[-2000:])
-            time.sleep(0.05)
 
     def _answers(self) -> bool:
         ready = subprocess.run(
