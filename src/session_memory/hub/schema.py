@@ -50,6 +50,7 @@ def make(url: str, role: str = DEFAULT_ROLE, password: str | None = None) -> lis
     with psycopg.connect(url, autocommit=True) as connection:
         _make_role(connection, role, password)
         applied = migrate(connection)
+        _force_security(connection)
         _grant(connection, role)
         return applied
 
@@ -77,7 +78,6 @@ def migrate(connection: Connection) -> list[int]:
             with connection.transaction():
                 connection.execute(cast("LiteralString", text))  # our own file
                 connection.execute("INSERT INTO hub.migration (number) VALUES (%s)", (number,))
-                _force_security(connection)
             applied.append(number)
     finally:
         connection.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
