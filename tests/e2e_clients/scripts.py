@@ -11,8 +11,9 @@ SECRETS = (
 """Look like keys; in pieces, so that no scanner finds one in this file. Copilot masks the first."""
 SECRET_FILE = "deploy.env"
 SERVER = "session-memory"
-CALLED = ("mem_project_brief", "mem_search", "mem_session_list")
-WRONG_PROJECT = "no-such-project-zz"
+CALLED = ("mem_bootstrap_context", "mem_search", "mem_fix")
+WRONG_EVENT = 999_999_999_999
+NOT_FOUND = "Event not found"
 FAILING = "python3 -B test_calc.py"
 """Without byte code: a repair within the same second and of the same size would not be seen."""
 FACT = "calc.add works"
@@ -25,6 +26,20 @@ RECOVERY = "<<<recovery "
 RESUMED = "Everything still passes after the resume."
 BAD = "def add(a, b):\n    return a - b\n"
 TEST = "from calc import add\nassert add(2, 3) == 5, 'add is wrong'\nprint('1 passed')\n"
+
+
+ANCHORS = {
+    "catch-up": "Tell the user in a few lines where this project stands",
+    "remember": "Look back on this session and decide with the user",
+    "review-rules": "Go through these candidates for rules with the user",
+    "consolidate": "Rewrite what memory says about this project",
+}
+"""How our prompts begin: the scripted model follows the one it is shown."""
+KNOWN: dict[str, str] = {}
+"""What the model has to name and nobody knows before the run: filled in for {{name}}."""
+NOTED = "calc.add is covered by test_calc.py"
+WORDED = "Run the test of calc before you say that it works."
+MEMORY_LINE = f"`{FAILING}` is the test that was run here"
 
 
 def _call(tool: str, **arguments: Any) -> list[Any]:
@@ -69,14 +84,56 @@ SCENARIOS: dict[str, list[dict[str, Any]]] = {
         {"say": ADDED},
     ],
     "recall": [
-        {"say": "Where does this project stand?", "calls": [_call("mem_project_brief")]},
+        {"say": "Where does this project stand?", "calls": [_call("mem_bootstrap_context")]},
         {"say": "What failed?", "calls": [_call("mem_search", query="add is wrong test_calc")]},
-        {"say": "Which sessions?", "calls": [_call("mem_session_list")]},
         {
-            "say": "A project that is not there.",
-            "calls": [_call("mem_project_brief", project_key=WRONG_PROJECT)],
+            "say": "What cured it?",
+            "calls": [_call("mem_fix", error="AssertionError: add is wrong")],
+        },
+        {
+            "say": "An event that is not there.",
+            "calls": [_call("mem_event", event_id=WRONG_EVENT)],
         },
         {"say": "The memory answered four times."},
     ],
+    "catch-up": [
+        {"say": "Looking.", "calls": [_call("mem_search", query="calc")]},
+        {"say": "This project has a calculator that works."},
+    ],
+    "remember": [
+        {"say": "One thing should last.", "calls": [_call("mem_note", text=NOTED)]},
+        {"say": "It waits for your yes."},
+    ],
+    "review-rules": [
+        {
+            "say": "Better words for the first one.",
+            "calls": [_call("mem_draft", pattern_id="calc-test", text=WORDED)],
+        },
+        {"say": "That is for you to approve."},
+    ],
+    "consolidate": [
+        {
+            "say": "Two lines.",
+            "calls": [
+                _call(
+                    "mem_memory_write",
+                    lines=[
+                        f"- {MEMORY_LINE} [e:{{{{event}}}}]",
+                        "- deploy with `make ship` [e:{{event}}]",
+                    ],
+                )
+            ],
+        },
+        {"say": "One of them waits for you."},
+    ],
 }
 """Beside the scripted model's own: agent, sub and hello."""
+for _name in ANCHORS:
+    # Where a client's command runs no program, the agent is told to run it.
+    SCENARIOS[f"run-{_name}"] = [
+        {
+            "say": "Asking memory.",
+            "calls": [["bash", {"command": f"session-memory prompt {_name}"}]],
+        },
+        *SCENARIOS[_name],
+    ]

@@ -48,7 +48,7 @@ def request(run: str, scenario: str, *results: str, **more: Any) -> dict[str, An
 
 def good() -> Seen:
     """A run in which everything holds."""
-    answers = ("shop", scripts.FACT, "a list", "Project not found")
+    answers = ("shop", scripts.FACT, "a list", scripts.NOT_FOUND)
     check = f"- Last check that passed: `ls -1 && {scripts.FAILING}`"
     told = {"input": [f"{scripts.RECOVERY}1>>>\n{check}"]}
     requests = [request("work", "work"), request("recall", "recall", *answers)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 
 import pytest
 from tests.install.machine import Machine
@@ -12,7 +13,7 @@ from tests.install.machine import Machine
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
 
-def answer(machine: Machine, text: bytes, *words: str) -> tuple[int, bytes]:
+def answer(machine: Machine, text: bytes, *words: str, path: str = "") -> tuple[int, bytes]:
     """Run the program at a terminal of its own, with an answer already typed."""
     theirs, ours = os.openpty()
     os.write(theirs, text)
@@ -21,7 +22,11 @@ def answer(machine: Machine, text: bytes, *words: str) -> tuple[int, bytes]:
             [sys.executable, "-m", "session_memory", *words],
             stdin=ours,
             capture_output=True,
-            env={"HOME": str(machine.home), "SESSION_MEMORY_HOME": str(machine.memory), "PATH": ""},
+            env={
+                "HOME": str(machine.home),
+                "SESSION_MEMORY_HOME": str(machine.memory),
+                "PATH": path,
+            },
             cwd=machine.home,
             timeout=60,
             check=False,
@@ -91,3 +96,56 @@ def test_d_shows_the_diff_and_asks_again(machine: Machine) -> None:
     assert b"create ~/.claude/settings.json" in summary
     assert b"+++ " in diff and b"\x1b[32m+" in diff
     assert "hooks" in machine.json(".claude/settings.json")
+
+
+def have_program(machine: Machine, *names: str) -> str:
+    """Put programs of these names on a PATH of their own."""
+    for name in names:
+        program = machine.programs / name
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+    return str(machine.programs)
+
+
+def model_settings(machine: Machine) -> dict[str, object]:
+    config = machine.memory / "config.toml"
+    return tomllib.loads(config.read_text())["model"] if config.exists() else {}
+
+
+@pytest.mark.rows("WIR-20")
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (b"y\n\n", {"provider": "none"}),
+        (b"y\n0\n", {"provider": "none"}),
+        (b"y\nno\n", {"provider": "none"}),
+        (
+            b"y\nlots\n0.50\n",
+            {"provider": "claude_cli", "day_max_usd": 0.5, "run_max_usd": 0.5},
+        ),
+        (b"y\ncodex 3\n", {"provider": "codex_cli", "day_max_usd": 3.0, "run_max_usd": 1.0}),
+    ],
+)
+def test_the_users_own_agent_is_asked_for_once_with_a_budget(
+    machine: Machine, typed: bytes, wanted: dict[str, object]
+) -> None:
+    machine.have("claude")
+    path = have_program(machine, "claude", "codex")
+    code, told = answer(machine, typed, "init", "--no-sweep", path=path)
+    assert (code, model_settings(machine)) == (0, wanted)
+    assert b"US dollars a day" in told
+    code, told = answer(machine, b"y\n", "init", "--no-sweep", path=path)
+    assert code == 0 and b"Daily budget" not in told
+
+
+@pytest.mark.rows("WIR-20")
+def test_without_a_person_no_agent_is_asked(machine: Machine) -> None:
+    machine.have("claude")
+    path = have_program(machine, "claude")
+    code, told = answer(machine, b"", "init", "--no-sweep", "--yes", path=path)
+    assert code == 0 and b"Daily budget" not in told
+    assert model_settings(machine) == {}
+    code, told = answer(machine, b"y\n", "init", "--no-sweep", path="")
+    assert code == 0 and b"Daily budget" not in told
+    assert machine.init("--json").code == 0
+    assert model_settings(machine) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,19 @@ def test_a_server_that_may_not_write_offers_no_tool_that_does(space: Workspace) 
     agent.close()
 
 
+@pytest.mark.rows("AGT-01")
+def test_answers_suggest_only_tools_that_are_offered(space: Workspace) -> None:
+    agent = Agent(space)
+    offered = {tool["name"] for tool in agent.ask("tools/list")["result"]["tools"]}
+    answer = agent.call("mem_bootstrap_context")
+    named = set(re.findall(r"mem_\w+", json.dumps(answer)))
+    assert "mem_bootstrap_context" in named <= offered
+    agent.close()
+    full = Agent(space, Options(profile="standard"))
+    assert "mem_context_pack(" in json.dumps(full.call("mem_bootstrap_context"))
+    full.close()
+
+
 @pytest.mark.rows("AGT-02")
 def test_a_note_waits_until_the_user_confirms_it_and_can_be_taken_back(space: Workspace) -> None:
     agent = Agent(space)
@@ -124,8 +138,15 @@ def test_a_note_waits_until_the_user_confirms_it_and_can_be_taken_back(space: Wo
     command(space, "project", "memory", "confirm", waiting["id"])
     assert "The parser lives in core (noted by claude in session native-7)" in memory_page(space)
     assert notes(space) == []
+    for ask in (("rules", "explain"), ("project", "memory", "why")):
+        shown = command(space, *ask, waiting["id"])
+        assert (
+            "observation, written by claude in session native-7" in shown and "confirmed" in shown
+        )
+    assert waiting["id"] in command(space, "project", "memory", "why", "parser lives")
     command(space, "project", "memory", "undo")
     assert "The parser lives in core" not in memory_page(space)
+    command(space, "project", "memory", "why", "parser lives", ok=1)
     assert [note["state"] for note in notes(space)] == ["waiting"]
     command(space, "project", "memory", "reject", waiting["id"])
     assert notes(space) == [] and notes(space, "--all")[0]["state"] == "rejected"
@@ -337,6 +358,8 @@ def test_forgetting_a_session_takes_its_notes_and_their_lines_along(space: Works
     agent.call("mem_note", text="`npm ci` ran", evidence=[cited])
     agent.call("mem_note", text="unrelated sentence")
     first, second = notes(space)
+    shown = command(space, "rules", "explain", first["id"], "--json")
+    assert json.loads(shown)["evidence"][0]["event"] == cited
     command(space, "project", "memory", "confirm", first["id"], second["id"])
     assert "npm ci" in memory_page(space)
     agent.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -39,18 +41,26 @@ def command(app: App, key: str, value: str | None, unset: bool) -> None:
         meant = f"did you mean {near[0]}? " if near else ""
         hint = f"{meant}`session-memory config show --all` lists them"
         raise ConfigError(f"no configuration key {key}", hint=hint)
+    wanted = None if value is None else from_text(kind, value)
+    ((before, after, target),) = change_keys(app, {key: wanted})
+    click.echo(f"{key}: {shown(before, key)} -> {shown(after, key)}")
+    app.note(f"in {target}")
+
+
+def change_keys(app: App, values: Mapping[str, object]) -> list[tuple[Any, Any, Path]]:
+    """Write keys into the configuration file, None to take one out: before, after and where."""
     target = file_to_change(app)
     text = target.read_text(encoding="utf-8") if target.exists() else ""
     try:
         document = tomlkit.parse(text)
     except TOMLKitError as error:
         raise ConfigError(f"{target}: {error}") from None
-    _change(document, key.split("."), None if value is None else from_text(kind, value))
+    for key, value in values.items():
+        _change(document, key.split("."), value)
     changed = tomlkit.dumps(document)
-    before, after = (flat(check_content(target, t).config)[key] for t in (text, changed))
+    before, after = (flat(check_content(target, content).config) for content in (text, changed))
     write_content(target, changed)
-    click.echo(f"{key}: {shown(before, key)} -> {shown(after, key)}")
-    app.note(f"in {target}")
+    return [(before[key], after[key], target) for key in values]
 
 
 def _change(document: Any, path: list[str], value: object) -> None:

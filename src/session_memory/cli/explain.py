@@ -22,7 +22,7 @@ SHOWN = 10
 @pass_app
 @long_output
 def command(app: App, any_id: str) -> None:
-    """Show where something comes from: a distributed line, a rule, an observation, a session.
+    """Show where something comes from: a distributed line, rule, note, observation or session.
 
     For sessions whose raw text was evicted, their signals and digests are shown.
 
@@ -36,10 +36,10 @@ def command(app: App, any_id: str) -> None:
     if app.json:
         emit_json(explanation)
         return
-    click.echo(fit("\n".join(_lines(explanation, app.clock()))))
+    click.echo(fit("\n".join(explanation_lines(explanation, app.clock()))))
 
 
-def _lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
+def explanation_lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
     """The explanation as text."""
     what = "rule" if explanation["what"] == "pattern" else explanation["what"]
     facts = [explanation.get(key) for key in ("session_id", "id", "status", "state")]
@@ -47,6 +47,9 @@ def _lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
     for key in ("text", "project", "outcome"):
         if explanation.get(key):
             yield f"  {key}: {one_line(str(explanation[key]))}"
+    if written := explanation.get("written"):
+        by = f"{one_line(written['flavor'])} in session {one_line(written['session'])}"
+        yield f"  {explanation['type']}, written by {by}, {human_time(written['at'], now)}"
     for decision in explanation.get("decisions", ()):
         because = f", because {one_line(decision['why'])}" if decision["why"] else ""
         when, who = human_time(decision["at"], now), one_line(decision["who"])

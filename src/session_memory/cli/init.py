@@ -17,6 +17,7 @@ from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
+from session_memory.cli.init_model import ask_about_model
 from session_memory.cli.init_summary import Seen, find_seen, not_wired_lines, show_summary
 from session_memory.cli.output import (
     columns,
@@ -85,6 +86,9 @@ def command(
     without a model, and what the next session of the newest one will be told is shown.
     `--no-sweep` skips both. It ends with what was seen here and is not wired or not read.
 
+    Where `claude` or `codex` is installed, one more question: may it consolidate memory, with which
+    daily budget? The default, also of --yes and without a terminal, is no.
+
     An agent of which a file cannot be changed is left as it is, and the others are wired (exit code
     3). An MCP server of your own called `session-memory` stays.
 
@@ -120,7 +124,9 @@ def command(
     if (plan.changes or stale) and not yes and not _ask(app, plan):
         return EXIT_INTERRUPTED
     done = _carry_out(app, plan, request, left_out)
-    return _finish(app, done, (plan, request, seen), schedule=schedule, first_sweep=not no_sweep)
+    code = _finish(app, done, (plan, request, seen), schedule=schedule, first_sweep=not no_sweep)
+    ask_about_model(app, yes=yes)
+    return code
 
 
 def _names(request: InstallRequest) -> set[str]:

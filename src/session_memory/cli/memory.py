@@ -12,6 +12,7 @@ import click
 from session_memory.atomic_files import replace_file
 from session_memory.cli import agent_notes, memory_audit
 from session_memory.cli.app import App, VerbGroup, json_option, long_output, pass_app
+from session_memory.cli.explain import explanation_lines
 from session_memory.cli.memory_output import (
     show_evidence,
     show_memory,
@@ -25,6 +26,7 @@ from session_memory.cli.output import emit_json, one_line, say
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
+from session_memory.curate.explain import of_note, said_note
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
 from session_memory.memory.briefing import briefing_of
 from session_memory.memory.consolidate import ConsolidationResult, consolidate, manual_owner
@@ -315,16 +317,28 @@ def status(app: App) -> None:
 @pass_app
 @long_output
 def why(app: App, what: str) -> None:
-    """Show the evidence for a line of a memory: session, event and text.
+    """Show the evidence for a line of a memory: session, event and text, or who noted it.
 
     \b
     Examples:
       session-memory project memory why "bun run test"
+      session-memory project memory why n-1a2b3c4d
       session-memory project memory why "[e:285212833]"
       session-memory project memory why 42
     """
     with reading(app) as store:
-        show_evidence(app, evidence_for(store, what, app.paths.data))
+        try:
+            evidence = evidence_for(store, what, app.paths.data)
+        except NotFound:
+            if (note := said_note(app.paths.data, what)) is None:
+                raise
+            explanation = of_note(store, note)
+            if app.json:
+                emit_json({"note": explanation})
+            else:
+                say("\n".join(explanation_lines(explanation, app.clock())))
+            return
+        show_evidence(app, evidence)
 
 
 @command.command()

@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.event_ids import split
 from session_memory.core.loop.catalog import Catalog, Evidence, match_id
 from session_memory.core.schema import Observation, Session
+from session_memory.curate.agent_notes import Note, read_notes
 from session_memory.curate.catalog import read_catalog
 from session_memory.curate.review import under_gate
 from session_memory.distribute.ledger import read_ledger
@@ -45,6 +47,8 @@ def explain(store: Store, data: Path, policy: Curate, name: str) -> dict[str, An
     if name.isascii() and name.isdigit():  # a session's number, whatever else begins so
         return _of_session(store, store.find_session(name), witnesses)
     explanations: list[dict[str, Any]] = []
+    if note := said_note(data, name, by_words=False):
+        return of_note(store, note)
     patterns = {*catalog.patterns, *catalog.proposals, *witnesses}
     if pattern := match_id(name, patterns, shortest=SHORTEST):
         explanations.append(_of_pattern(store, catalog, data, pattern, witnesses.get(pattern, [])))
@@ -54,13 +58,52 @@ def explain(store: Store, data: Path, policy: Curate, name: str) -> dict[str, An
     with suppress(NotFound):
         explanations.append(_of_session(store, store.find_session(name), witnesses))
     if not explanations:
-        hint = "it may be the id of a line (sm-...), a rule, an observation or a session"
+        hint = "it may be the id of a line (sm-...), a rule, a note, an observation or a session"
         raise NotFound(f"nothing is known as {name}", hint=hint)
     matches = [match for match in explanations if match["id"] == name] or explanations
     if len(matches) > 1:
         fits = ", ".join(f"{match['what']} {match['id']}" for match in matches)
         raise Ambiguous(f"{name} fits several things: {fits}", hint="give more of the id")
     return matches[0]
+
+
+def said_note(data: Path, what: str, *, by_words: bool = True) -> Note | None:
+    """The note of an agent's that an id names or, of what the user confirmed, some words do."""
+    notes = read_notes(data)
+    if what.startswith("n-"):
+        return next((note for note in notes if note.id == what), None)
+    confirmed = [note for note in notes if note.state == "confirmed" and what in note.text]
+    return confirmed[-1] if by_words and confirmed else None
+
+
+def of_note(store: SessionReader, note: Note) -> dict[str, Any]:
+    """Who wrote a note, what became of it, and the events it rests on."""
+    return {
+        "what": "note",
+        "id": note.id,
+        "status": note.state,
+        "type": note.kind,
+        "text": note.text,
+        "written": {"flavor": note.flavor, "session": note.session, "at": note.at},
+        "decided_at": note.decided_at,
+        "pattern": note.pattern or None,
+        "evidence": [_cited(store, event) for event in note.evidence],
+    }
+
+
+def _cited(store: SessionReader, number: int) -> Witness:
+    """An event that a note rests on; forgetting its session takes the note along."""
+    session = store.session(split(number)[0])
+    event = next((e for e in store.events(session.id, texts=True) if e.id == number), None)
+    return Witness(
+        session_id=session.id,
+        flavor=session.flavor,
+        session=session.external_id,
+        event=number,
+        quote=render((event.text if event else None) or ""),
+        at=event.at if event else None,
+        raw=bool(event and event.text),
+    )
 
 
 def _witnesses(store: Store) -> dict[str, list[Witness]]:

@@ -16,9 +16,10 @@ from session_memory.errors import NotFound, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import ToolCall
 from session_memory.mcp.callers import Caller
 from session_memory.mcp.jsonrpc import to_text
+from session_memory.mcp.offered_calls import only_offered
 from session_memory.mcp.presence import STORM, Presence
 from session_memory.mcp.render import structured
-from session_memory.mcp.tools import Profile, ResponseMode
+from session_memory.mcp.tools import Profile, ResponseMode, tools_of
 from session_memory.paths import Paths
 
 if TYPE_CHECKING:
@@ -170,7 +171,10 @@ class Runtime:
     def _structured(self, call: ToolCall, opened: _OpenStore, request: Any) -> Json:
         """The answer; every field of it only in the profile `full`."""
         answer = call.tool.load()(opened.context, request)
-        return structured(answer, None if self.options.profile == "full" else call.tool.name)
+        made = structured(answer, None if self.options.profile == "full" else call.tool.name)
+        if self.options.profile != "agent":  # the contract of the others names every tool
+            return made
+        return only_offered(made, {tool.name for tool in tools_of("agent")})
 
     def _add_to_cache(self, key: str, now: int, answer: Json) -> None:
         self._cache = {
