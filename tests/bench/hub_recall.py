@@ -170,11 +170,12 @@ def _compare(
 ) -> None:
     sessions: dict[str, int] = {}
     generations = {f"talks/{n}": member.share(f"talks/{n}") for n in range(len(talks))}
-    for session in here.store.sessions(SessionQuery(limit=100_000)):
+    # In the order of the store: what is equally good stands newest first, here and there.
+    for session in sorted(here.store.sessions(SessionQuery(limit=100_000)), key=lambda one: one.id):
         project = f"talks/{places[session.external_id][0]}"
         sessions[hashes.session_key(member.key, "claude", str(session.id))] = session.id
         member.push(project, generations[project], items_of(member, here.store, session.id))
-    for pooled in (False, True):
+    for pooled in (True, False):
         local = [one for n, talk in enumerate(talks) for one in ask_local(here, n, talk, pooled)]
         asked = [ask(member, here, sessions, n, talk, pooled) for n, talk in enumerate(talks)]
         hub = [one for scores, _ in asked for one in scores]
