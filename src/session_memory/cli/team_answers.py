@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from session_memory.recall.search import SearchAnswer
 
 HIT_CHARS = 400
-LEVEL_KINDS = ("digest", "observation", "cure", "rule", "memory", "events")
 
 
 def check_team(app: App) -> None:
@@ -33,27 +32,10 @@ def check_team(app: App) -> None:
 
 def team_hits(app: App, request: SearchRequest) -> tuple[Hit, ...]:
     """What the hub finds of others."""
-    from session_memory.core.sharing import wire
-    from session_memory.store.remote_call import HubClient
-    from session_memory.team.membership import membership
+    from session_memory.team.search import search_team
 
     check_team(app)
-    joined = membership(app.paths.data)
-    share = joined.of(request.project_key) if request.project_key else None
-    asked = wire.Search(
-        request.query,
-        projects=(share.project,) if share else (),
-        kinds=LEVEL_KINDS,
-        since=request.since,
-        until=request.until,
-        limit=request.limit,
-        others_only=True,
-    )
-    client = HubClient(joined.url, joined.token)
-    try:
-        return client.post("/v1/search", asked, wire.Found).hits
-    finally:
-        client.close()
+    return search_team(app.paths.data, request)
 
 
 def echo_team_hits(app: App, request: SearchRequest) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from session_memory import __version__
 from session_memory.clock import Clock, iso
 from session_memory.core.text.safe_text import one_line
-from session_memory.errors import NotFound, SessionMemoryError, StoreTooNew
+from session_memory.errors import NotFound, Refused, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import ToolCall
 from session_memory.mcp.callers import Caller
 from session_memory.mcp.jsonrpc import to_text
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from session_memory.curate.take_notes import Writer
     from session_memory.mcp.prompt_texts import PromptContext
     from session_memory.recall.context import RecallContext
+    from session_memory.recall.requests import SearchRequest
     from session_memory.settings import Config
     from session_memory.store.port import Store
 
@@ -115,7 +116,18 @@ class Runtime:
             request = self._request(opened, call, caller)
             return self._structured(call, opened, request)
         with opened.store.scopes.snapshot():
-            return self._read(opened, call, caller)
+            answer = self._read(opened, call, caller)
+        if call.arguments.get("scope") == "team":
+            return {**answer, **self._of_team(self._request(opened, call, caller))}
+        return answer
+
+    def _of_team(self, request: SearchRequest) -> Json:
+        """What others shared, where the user opened that to agents."""
+        from session_memory.mcp.team_items import team_items
+
+        if self._config is None or not self._config().team.mcp:
+            raise Refused("the team is closed to agents", hint="its user opens it: team.mcp = true")
+        return structured({"team": team_items(self.paths.data, request)})
 
     def prompt_context(self, caller: Caller, argument: str) -> PromptContext:
         """What a prompt is made from."""

@@ -127,6 +127,8 @@ class SearchRequest(msgspec.Struct, frozen=True):
     errors_only: bool = False
     cursor: str | None = None
     """`next_cursor` of the page before."""
+    scope: Literal["own", "team"] = "own"
+    """`team`: a server that may ask the user's team adds what others shared."""
 
     @property
     def count(self) -> int:
