@@ -209,9 +209,11 @@ def test_a_wired_project_is_recognised_from_inside(machine: Machine, tmp_path: P
         assert len(records(machine)) == count
 
 
-def tools(machine: Machine, words: list[str], **environ: str) -> list[str]:
-    """The tools a package's server lists to Claude Code."""
-    hello = {"protocolVersion": "2025-06-18", "clientInfo": {"name": "claude-code"}}
+def tools(
+    machine: Machine, words: list[str], client: str = "claude-code", **environ: str
+) -> list[str]:
+    """The tools a package's server lists to a client."""
+    hello = {"protocolVersion": "2025-06-18", "clientInfo": {"name": client}}
     lines: list[dict[str, Any]] = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
@@ -234,9 +236,11 @@ def test_the_server_offers_its_tools_once(machine: Machine) -> None:
     words = server_of("claude")
     assert tools(machine, words, PATH="/usr/bin:/bin") == []
     assert len(tools(machine, words)) == 8
-    machine.have("claude")
+    machine.have("claude", "copilot")
     machine.run("init", "--yes", "--no-sweep")
     assert tools(machine, words) == []
+    # Where two servers of one name are one, whichever the agent keeps must have the tools.
+    assert len(tools(machine, server_of("copilot"), "github-copilot-developer")) == 8
     assert len(tools(machine, machine.server)) == 8
 
 

@@ -50,6 +50,8 @@ class McpFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What reaches its model: structuredContent; the text, taken for JSON; or the text."""
     session_variable: str = ""
     """Environment variable of the server that holds the id of the calling session."""
+    renames_plugin_servers: bool = False
+    """Whether a plug-in's server runs beside one of the same name; else one of them is dropped."""
 
 
 class NativeMemory(msgspec.Struct, frozen=True, kw_only=True):

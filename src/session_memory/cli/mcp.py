@@ -123,7 +123,9 @@ def _is_wired(app: App, agent: str) -> bool:
 
     found = find_agent(agent)
     client = found.load_wiring() if found else None
-    if client is None:
+    if client is None or found is None or found.mcp is None:
+        return False
+    if not found.mcp.renames_plugin_servers:  # the agent itself keeps one of the two
         return False
     where = wiring.context(app)
     state = wiring_state(client, where, wiring.launchers(app), wiring.file_reader(where))

@@ -21,6 +21,7 @@ AGENT = Agent(
         client_name="claude",
         model_sees="structured",
         session_variable="CLAUDE_CODE_SESSION_ID",
+        renames_plugin_servers=True,
     ),
     instruction_files=("CLAUDE.md",),
     native=NativeMemory(
