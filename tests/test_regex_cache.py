@@ -89,6 +89,14 @@ def test_python_that_writes_no_bytecode_gets_no_file(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.patterns*"))
 
 
+def test_where_no_file_can_be_written_expressions_are_compiled_as_usual(tmp_path: Path) -> None:
+    no_folder = tmp_path / "file"
+    no_folder.write_bytes(b"")
+    assert run(no_folder) == f"{RIGHT} 2"
+    assert run(no_folder) == f"{RIGHT} 2"
+    assert not list(tmp_path.rglob("*.patterns*"))
+
+
 def test_an_expression_is_what_python_makes_of_it() -> None:
     for pattern, flags in (
         (r"(a)(?P<n>b)?|c", re.IGNORECASE),

@@ -105,8 +105,11 @@ def _write() -> None:
     kept = _known() | _fresh
     body = marshal.dumps((_python(), kept if len(kept) <= LIMIT else _fresh))
     fresh = f"{path}.{os.getpid()}"
-    with contextlib.suppress(OSError):
+    try:
         with open(fresh, "xb") as file:
             file.write(_sum(body) + body)
         os.chmod(fresh, 0o644)  # as bytecode has it: there is nothing private in it
         os.replace(fresh, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(fresh)

@@ -290,7 +290,10 @@ ASSIGNED = (
         + _TYPED
         + _ASSIGNED,
         everyday=True,
-        keywords=(*_PASSWORD_KEYWORDS, "secret", "salt", "lozinka", "contrase", "senha", "has"),
+        keywords=(
+            *(*_PASSWORD_KEYWORDS, "secret", "salt", "lozinka", "contrase", "senha"),
+            *("haslo", "hasło"),
+        ),
         find=_assigned,
         must_match=(
             "db_password: opal",

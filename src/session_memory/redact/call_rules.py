@@ -109,7 +109,8 @@ CALLS = (
         everyday=True,
         keywords=(
             "aes",
-            "des",
+            # "des" alone stands in every "description", and so in most tool calls.
+            *("des(", "des.", "des_", "des3", "desencrypt", "desdecrypt", "dessha", "desmd5"),
             "hmac",
             "fernet",
             "secretkeyspec",

@@ -413,7 +413,8 @@ COMMANDS = (
         pattern=rb"(?m)(?:^[ \t]*|\b(?:machine[ \t]+\S+|default)[ \t]+)login\s+\S+\s+password\s+"
         rb"([^\s'\"]{4,})|\b(?i:env|arg|setx)\s+\w*(?i:password|passwd|secret|token|_key|_pass)\s+['\"]?([^\s'\"=]{6,})",
         group=1,
-        keywords=("login", "env", "arg", "setx"),
+        # What both forms hold, and not "env" and "arg", which most texts do.
+        keywords=("password", "passwd", "secret", "token", "_key", "_pass"),
         everyday=True,
         check=is_setting,
         must_match=("machine h.test login me password hunter2", "ENV API_TOKEN a1b2c3d4e5"),
