@@ -25,6 +25,7 @@ ASKED = Request("memory.extract", "system", "user", max_output_tokens=90)
 
 def metered(model: Provider, store: Store, **caps: Any) -> Metered:
     """The model inside a meter whose clock stands still; `window` and `turn_tokens` are its own."""
-    own = {name: caps.pop(name) for name in ("window", "turn_tokens") if name in caps}
+    names = ("window", "turn_tokens", "timeout_s")
+    own = {name: caps.pop(name) for name in names if name in caps}
     limits = msgspec.structs.replace(RICH, **caps)
     return Metered(model, Meter(limits, store.spend, lambda: NOW, "run", **own))

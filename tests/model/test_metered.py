@@ -117,6 +117,14 @@ def test_a_call_may_not_outlast_its_run(store: Store) -> None:
     assert model.requests[0].timeout_s == 5.0
 
 
+def test_a_call_takes_the_time_the_user_gave_unless_it_needs_another(store: Store) -> None:
+    model = ScriptedModel(["one", "two"])
+    meter = metered(model, store, timeout_s=600.0)
+    meter.ask(ASKED)
+    meter.ask(msgspec.structs.replace(ASKED, timeout_s=5.0))
+    assert [request.timeout_s for request in model.requests] == [600.0, 5.0]
+
+
 @pytest.mark.parametrize(
     ("kind", "tokens"),
     [("rate_limited", 0), ("connection", 0), ("rejected", 0), ("timeout", 94), ("cut_stream", 94)],

@@ -34,7 +34,14 @@ from session_memory.model.budget import (
     window_bytes,
 )
 from session_memory.model.failures import CallFailed
-from session_memory.model.port import Answer, InputRoom, Provider, Request, Usage
+from session_memory.model.port import (
+    USUAL_TIMEOUT_S,
+    Answer,
+    InputRoom,
+    Provider,
+    Request,
+    Usage,
+)
 
 LEAST_INPUT = 1_000
 """Bytes; a model cannot do anything useful with less."""
@@ -69,6 +76,8 @@ class Meter(msgspec.Struct, frozen=True):
     """What an agent's own instructions and tools add to each turn."""
     window: int = 128_000
     """The model's context window in tokens, its answer included."""
+    timeout_s: float = USUAL_TIMEOUT_S
+    """How long a call may take that asks for no time of its own."""
 
 
 class Metered:
@@ -114,7 +123,9 @@ class Metered:
 
     def _ask(self, request: Request, call: Call, reservation: int) -> Answer:
         left = max(1.0, (self._meter.caps.run_ms - (call.at - self._began)) / 1000)
-        timely = msgspec.structs.replace(request, timeout_s=min(request.timeout_s, left))
+        own = request.timeout_s != USUAL_TIMEOUT_S
+        wanted = request.timeout_s if own else self._meter.timeout_s
+        timely = msgspec.structs.replace(request, timeout_s=min(wanted, left))
         try:
             answer = _usable(self._provider.ask(timely), timely)
         except ModelUnavailable as error:

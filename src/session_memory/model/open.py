@@ -27,8 +27,16 @@ def open_model(
     if provider is None:
         return None
     turn_tokens = AGENT_TURN_TOKENS if settings.provider in AGENTS else 0
-    window = settings.context_tokens
-    return Metered(provider, Meter(caps_of(settings), ledger, clock, run, turn_tokens, window))
+    meter = Meter(
+        caps_of(settings),
+        ledger,
+        clock,
+        run,
+        turn_tokens=turn_tokens,
+        window=settings.context_tokens,
+        timeout_s=float(settings.timeout_seconds),
+    )
+    return Metered(provider, meter)
 
 
 def caps_of(settings: settings.Model) -> Caps:

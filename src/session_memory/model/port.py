@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+USUAL_TIMEOUT_S = 120.0
+"""Of a request that asks for no other; a metered model gives it what the user set."""
 Stop = Literal["end", "length", "refusal", "other"]
 
 
@@ -24,7 +26,7 @@ class Request(msgspec.Struct, frozen=True):
     schema: dict[str, Any] | None = None
     schema_name: str = "answer"
     max_output_tokens: int = 8_000
-    timeout_s: float = 120.0
+    timeout_s: float = USUAL_TIMEOUT_S
     folder: str | None = None
     """Working directory of an agent that may read and write files there; None means no tools."""
     cwd: str | None = None
