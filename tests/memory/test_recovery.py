@@ -47,8 +47,8 @@ def test_the_first_and_the_last_telling_request_are_quoted() -> None:
 
 def test_a_rule_of_the_session_stands_until_it_is_taken_back() -> None:
     def says(text: str, seq: int, **more: Any) -> RuleStatement:
-        values = {"why": "forbids it in general", "firm": True, "stance": "against", **more}
-        return RuleStatement(text, seq, seq, **values)
+        values: dict[str, Any] = {"stance": "against", **more}
+        return RuleStatement(text, seq, seq, why="forbids it in general", firm=True, **values)
 
     rules = (says("never edit the generated files", 1),)
     assert told(facts("x", rules=rules), "rule") == [
@@ -99,6 +99,10 @@ def test_what_reads_as_an_order_of_the_agent_is_left_out() -> None:
         "Decided: use SQLite because it is one file"
     ]
     assert told(facts(open_items=orders[:1]), "open") == []
+    git = GitState(branch="fix", commit="abc1234", subject=orders[0], pushed=True)
+    assert told(facts(git=git), "branch") == [
+        "Last seen on branch `fix`; last commit abc1234, pushed"
+    ]
 
 
 def test_events_give_requests_edits_that_worked_and_the_last_summary() -> None:

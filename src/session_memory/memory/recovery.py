@@ -296,7 +296,8 @@ def _branch(digest: Digest) -> Iterator[RecoveryLine]:
     where = f"Last seen on branch {code(state.branch)}" if state.branch else "Git"
     done = ""
     if state.commit:
-        done = f"; last commit {state.commit} {_quoted(state.subject, 80)}"
+        subject = "" if is_order(state.subject) else f" {_quoted(state.subject, 80)}"
+        done = f"; last commit {state.commit}{subject}"
         done += ", pushed" if state.pushed else ", not pushed as far as seen"
     pr = f"; PR #{state.pull_request}" if state.pull_request else ""
     yield RecoveryLine("branch", f"{where}{done}{pr}", state.committed_seq)
