@@ -107,7 +107,8 @@ def test_a_cut_payload_gives_a_part_of_the_whole(payload: dict[str, object], cut
     whole, complete = entry.read_object(text)
     assert complete and whole == json.loads(text)
     part, _ = entry.read_object(text[:cut])
-    assert part.items() <= whole.items() if _hashable(whole) else set(part) <= set(whole)
+    *known, _ = [*part, ""]  # the last value may be a number that was cut
+    assert set(part) <= set(whole) and all(part[key] == whole[key] for key in known[:-1])
     record = entry.make_record(["Stop"], whole, {})
     assert record is None or json.loads(entry._dump(record)) == record  # pyright: ignore
 
@@ -125,7 +126,3 @@ def _finite(value: object) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _hashable(value: dict[str, object]) -> bool:
-    return all(isinstance(item, str | int | float | bool | None) for item in value.values())
