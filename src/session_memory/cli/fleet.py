@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.hub import database_option, pool_of, team_option
 from session_memory.cli.output import count_progress, emit_json, fit, human_bytes, one_line
 from session_memory.cli.times import Moment, to_ms
 from session_memory.errors import EXIT_WARNINGS, ConfigError, UsageError, extra_hint
@@ -21,16 +22,19 @@ from session_memory.errors import EXIT_WARNINGS, ConfigError, UsageError, extra_
 if TYPE_CHECKING:
     from session_memory.fleet.detect import Mined
     from session_memory.fleet.engine import Where
+    from session_memory.fleet.export import Written
     from session_memory.fleet.port import Engine
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SHOWN = 20
+_HUB = ("postgresql://", "postgres://")
 
 
 class _Options(NamedTuple):
     """What the verbs of a fleet have in common."""
 
     source: str | None
+    team: str | None
     work: str | None
     scheduler: str | None
     workers: int | None
@@ -45,8 +49,9 @@ _COMMON = (
         "--from",
         "source",
         metavar="DIR|URL",
-        help="An export in Parquet. Without it, the local store is exported first.",
+        help="An export in Parquet, or postgresql://... of a hub. Without it, the local store.",
     ),
+    click.option("--team", metavar="NAME", help="The team, where --from is a hub."),
     click.option(
         "--work", metavar="DIR|URL", help="Where signals are kept.  [default: with the export]"
     ),
@@ -189,7 +194,7 @@ def redistil(app: App, target: str, *, everything: bool, common: _Options) -> No
 
     if common.source is not None and _address(common.source) == _address(target):
         raise UsageError("--to must be another place than --from")
-    with _connected(app, common) as engine, _source(app, common, events=True) as source:
+    with _source(app, common, events=True) as source, _connected(app, common) as engine:
         done = redistil_all(engine, source, _address(target), everything=everything)
     if app.json:
         emit_json(msgspec.to_builtins(done))
@@ -232,6 +237,10 @@ def export(app: App, target: str, *, events: bool, dry_run: bool) -> None:
             done = Written(sessions=len(store.sessions(SessionQuery())))
         else:
             done = export_store(store, Dataset(_address(target)), events=events)
+    _echo_written(app, target, done, dry_run=dry_run)
+
+
+def _echo_written(app: App, target: str, done: Written, *, dry_run: bool) -> None:
     if app.json:
         emit_json(
             {
@@ -248,13 +257,39 @@ def export(app: App, target: str, *, events: bool, dry_run: bool) -> None:
     click.echo(fit(f"{done.sessions:,} sessions, {what}: {one_line(target)}"))
 
 
+@click.command(name="export")
+@click.option("--parquet", "target", metavar="DIR|URL", required=True, help="Where to write it.")
+@database_option
+@team_option
+@json_option
+@pass_app
+def hub_export(app: App, target: str, *, database: str | None, team: str) -> None:
+    """Write what the members of a team share as Parquet, for `fleet detect` and other programs.
+
+    Sessions, digests, signals, usage and effects, as docs/scale.md lists them. Sessions have the
+    hub's numbers and hashed names; texts of events stay in the hub. Exporting again removes what
+    was forgotten or is shared no more.
+
+    \b
+    Examples:
+      session-memory hub export --team acme --parquet s3://team/parquet
+    """
+    _need_packages()
+    with pool_of(database) as pool, _disk_errors():
+        from session_memory.fleet.dataset import Dataset
+        from session_memory.fleet.hub import export_hub
+
+        done = export_hub(pool, team, Dataset(_address(target)))
+    _echo_written(app, target, done, dry_run=False)
+
+
 @contextmanager
 def _running(app: App, options: _Options) -> Generator[Mined]:
     """Connect, mine what is new, and hand over; a cluster of our own ends with this."""
     _need_packages()
     from session_memory.fleet.detect import Places, mine_all
 
-    with _connected(app, options) as engine, _source(app, options, events=False) as source:
+    with _source(app, options, events=False) as source, _connected(app, options) as engine:
         places = Places(source, source if options.work is None else _address(options.work))
         fleet = mine_all(engine, places)
         mining = fleet.mining
@@ -292,22 +327,33 @@ def _where(options: _Options) -> Where:
 
 @contextmanager
 def _source(app: App, options: _Options, *, events: bool) -> Generator[str]:
-    """The export to read: the one that was named, or one of the local store, just for this run."""
-    if options.source is not None:
+    """The export to read: the one that was named, or one of hub or store, just for this run."""
+    is_hub = options.source is not None and options.source.startswith(_HUB)
+    if options.source is not None and not is_hub:
         yield _address(options.source)
         return
     if options.scheduler is not None:
         raise UsageError(
-            "--scheduler needs --from: other machines cannot read the store of this one",
-            hint="`session-memory fleet export` writes it to a place that all can read",
+            "--scheduler needs an export: other machines cannot read what this one would make",
+            hint="`fleet export` and `hub export` write one to a place that all can read",
+        )
+    if is_hub and (options.team is None or events):
+        raise UsageError(
+            "a hub keeps the events of its sessions to itself" if events else "which --team?"
         )
     from session_memory.cli.store import reading
     from session_memory.fleet.dataset import Dataset
     from session_memory.fleet.export import export_store
 
     with TemporaryDirectory(prefix="session-memory-fleet-") as folder:
-        with reading(app) as store:
-            export_store(store, Dataset(folder), events=events, signals=False)
+        if is_hub:
+            with pool_of(options.source) as pool:
+                from session_memory.fleet.hub import export_hub
+
+                export_hub(pool, str(options.team), Dataset(folder))
+        else:
+            with reading(app) as store, _disk_errors():
+                export_store(store, Dataset(folder), events=events, signals=False)
         yield folder
 
 
