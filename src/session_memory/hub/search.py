@@ -50,6 +50,14 @@ _POSTINGS: LiteralString = (
     " JOIN hub.run r ON r.item_id = p.item_id AND r.field = p.field"
 )
 
+# The newest items that hold a word, until so many documents are in them.
+_NEWEST_ITEMS: LiteralString = (
+    "newest AS (SELECT b.project_id, b.field, b.item_id FROM (SELECT p.project_id, p.field,"
+    " p.item_id, sum(cardinality(p.hits)) OVER (ORDER BY p.item_id DESC) - cardinality(p.hits)"
+    " AS earlier FROM hub.posting p WHERE p.project_id = ANY(%(projects)s)"
+    " AND p.field = %(field)s AND p.term = %(term)s {}) AS b WHERE b.earlier < %(most)s)"
+)
+
 
 class Ranked(msgspec.Struct, frozen=True):
     """What was found, best first, and the item that holds each document."""
@@ -302,16 +310,21 @@ def _holding_all(
         return []
     rarest = min(stems, key=lambda stem: counts[stem])
     rows = connection.execute(
-        f"SELECT {_DOCUMENT}, p.item_id {_POSTINGS} {field.where} AND p.item_id IN ("
-        "  SELECT q.item_id FROM hub.posting q WHERE q.project_id = ANY(%(projects)s)"
-        "  AND q.field = %(field)s AND q.term = %(rarest)s"
-        "  ORDER BY q.item_id DESC LIMIT %(most)s)"
-        " GROUP BY 1, 2 HAVING count(DISTINCT p.term) = %(all)s ORDER BY 1 DESC LIMIT %(limit)s",
+        # A word stands once in the postings of an item, so rows of a document count its words.
+        f"WITH {_NEWEST_ITEMS.format(field.condition)}, w AS (SELECT p.item_id, h >> 7 AS number"
+        "  FROM newest n JOIN hub.posting p ON p.project_id = n.project_id AND p.field = n.field"
+        "   AND p.item_id = n.item_id AND p.term = ANY(%(terms)s)"
+        "  CROSS JOIN LATERAL unnest(p.hits) AS h"
+        "  GROUP BY 1, 2 HAVING count(*) = %(all)s)"
+        " SELECT CASE WHEN r.field = 3 THEN r.item_id << 24"
+        "  ELSE (r.session << 24) + r.seqs[w.number + 1] END, r.item_id"
+        " FROM w JOIN hub.run r ON r.item_id = w.item_id AND r.field = %(field)s"
+        " ORDER BY 1 DESC LIMIT %(limit)s",
         {
             **field.values,
             "terms": stems,
-            "rarest": rarest,
-            "most": MOST_SCORED,
+            "term": rarest,
+            "most": field.most_scored,
             "all": len(stems),
             "limit": WITH_ALL_TERMS,
         },
@@ -322,9 +335,16 @@ def _holding_all(
 
 def _newest(connection: Connection, field: _Field, stem: str, items: dict[int, int]) -> list[int]:
     rows = connection.execute(
-        f"SELECT {_DOCUMENT}, p.item_id {_POSTINGS} {field.where}"
-        " ORDER BY p.item_id DESC, 1 DESC LIMIT %(limit)s",
-        {**field.values, "terms": [stem], "limit": MOST_RANKED},
+        f"WITH {_NEWEST_ITEMS.format(field.condition)}"
+        f" SELECT {_DOCUMENT}, p.item_id {_POSTINGS} JOIN newest n ON n.item_id = p.item_id"
+        f" {field.where} ORDER BY p.item_id DESC, 1 DESC LIMIT %(limit)s",
+        {
+            **field.values,
+            "term": stem,
+            "terms": [stem],
+            "most": MOST_RANKED,
+            "limit": MOST_RANKED,
+        },
     ).fetchall()
     items.update((document, item) for document, item in rows)
     return [document for document, _ in rows]
