@@ -41,7 +41,8 @@ def open_pool(url: str, size: int = POOL_SIZE) -> Pool:
         timeout=WAIT_SECONDS,
         open=True,
         check=ConnectionPool.check_connection,
-        kwargs={"options": "-c statement_timeout=30000 -c search_path=pg_catalog"},
+        # Compiling a query takes longer than running any of ours.
+        kwargs={"options": "-c statement_timeout=30000 -c search_path=pg_catalog -c jit=off"},
     )
 
 
