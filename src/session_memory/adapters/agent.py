@@ -22,6 +22,11 @@ AGENT_NAME = r"[a-z][a-z0-9_-]*"
 """What an agent may be called: the name is a word in command lines and in the configuration."""
 
 
+GuardAbility = Literal["hint", "hint after", "ask", "deny", "flat", "stop"]
+"""What a hook can do there: put words beside a call, or beside its result alone; let the user
+decide on the call; refuse it; say so at the top of its answer; let the agent go on at its end."""
+
+
 class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent's hook calls are recognised, and how its model is given memory."""
 
@@ -39,6 +44,8 @@ class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the agent reads `additionalContext` at the top of the answer."""
     events: tuple[str, ...] = ()
     """The only events of interest, in snake case; empty for all that are wired."""
+    guards: tuple[GuardAbility, ...] = ()
+    """What guards can do through its hooks; empty where that was not tried with the client."""
 
 
 class McpFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from session_memory.core.schema import ToolClass
 
-_TOOL_NAMES: dict[ToolClass, str] = {
+TOOL_NAMES: dict[ToolClass, str] = {
     "read": (
         "read readfile viewimage view notebookread readmanyfiles listdir listdirectory ls cat"
     ),
@@ -26,8 +26,17 @@ _TOOL_NAMES: dict[ToolClass, str] = {
     ),
 }
 """Vendors' tool names by class, lower case without `_`, `-` and `.`."""
+PATH_KEYS = (
+    "filepath",
+    "path",
+    "absolutepath",
+    "notebookpath",
+    "targetfile",
+    "filename",
+)
+"""Members of a tool's input that name the one file it is about, folded in the same way."""
 _TOOL_CLASSES: dict[str, ToolClass] = {
-    name: cls for cls, names in _TOOL_NAMES.items() for name in names.split()
+    name: cls for cls, names in TOOL_NAMES.items() for name in names.split()
 }
 
 

@@ -639,6 +639,564 @@ def answer(client: str, text: str, event: str) -> dict[str, object]:
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
 
 
+# --- guards: what approved rules check mechanically. The table is made by guards/table.py ---------
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guards.json")
+BEFORE_TOOL = ("pre_tool_use", "before_tool", "tool_execute_before")
+TURN_ENDS = ("stop", "after_agent")
+AFTER_TOOL = "after_tool"
+TOOL_EVENTS = (*BEFORE_TOOL, AFTER_TOOL)
+STATE_LIMIT = 1 << 18  # bytes that are remembered of one session
+UNSURE = "\0"  # in a word: something that only the shell knows
+PATCH, PATCH_LINES = "*** Begin Patch", ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+KEYWORDS = frozenset("then do else if elif while until ! { }".split())
+OPAQUE = frozenset("eval source .".split())  # afterwards nobody knows the directory
+# Programs that run the rest of their words, and options of theirs that take a value.
+WRAPPERS = frozenset("sudo doas env time nice nohup command exec builtin timeout stdbuf".split())
+VALUED = frozenset("-u -g -n -k -s -p -C -c -S --user --group --signal --package --python".split())
+RUNNERS = frozenset("npx bunx pnpx uvx".split())
+RUN_WORDS = {
+    "npm": ("exec", "x"),
+    "pnpm": ("exec", "dlx"),
+    "yarn": ("exec", "dlx"),
+    "bun": ("x",),
+    "bundle": ("exec",),
+    "uv": ("run",),
+    "poetry": ("run",),
+    "pipenv": ("run",),
+    "pdm": ("run",),
+    "mise": ("exec", "x"),
+}
+
+
+def skip_expansion(text: str, at: int) -> int:
+    """Where a `$...` or a backquote that begins here ends; -1 where it does not."""
+    opening = text[at : at + 2]
+    if text[at] == "`" or opening == "${":
+        return text.find("`" if text[at] == "`" else "}", at + 1) + 1 or -1
+    if opening == "$(":
+        depth = 0
+        for end in range(at + 1, len(text)):
+            depth += (text[end] == "(") - (text[end] == ")")
+            if not depth:
+                return end + 1
+        return -1
+    at += 1
+    while text[at : at + 1].isalnum() or text[at : at + 1] == "_":
+        at += 1
+    return at if text[at - 1] != "$" else min(at + 1, len(text))
+
+
+def quoted(text: str, at: int) -> tuple[str, int]:
+    """What stands between the double quotes that begin here, and where it ends; -1: nowhere."""
+    piece, at = "", at + 1
+    while at < len(text):
+        character = text[at]
+        if character == '"':
+            return piece, at + 1
+        if character in "$`":
+            piece, at = piece + UNSURE, skip_expansion(text, at)
+            if at < 0:
+                break
+        elif character == "\\" and text[at + 1 : at + 2] in '$`"\\\n':
+            piece, at = piece + text[at + 1 : at + 2].strip("\n"), at + 2
+        else:
+            piece, at = piece + character, at + 1
+    return piece, -1
+
+
+def shell_pieces(text: str) -> "list[tuple[str, list[str], list[str]]] | None":
+    """Simple commands: the operator before each, its words, the files it writes.
+
+    None where the text cannot be read for sure.
+    """
+    pieces: list[tuple[str, list[str], list[str]]] = [("", [], [])]
+    word: str | None = None
+    redirect, documents, at = "", list[str](), 0
+
+    def end_word() -> None:
+        nonlocal word, redirect
+        if word is not None and redirect[:2] == "<<" and redirect != "<<<":
+            documents.append(word)
+        elif word is not None and redirect in (">", ">>", ">|"):
+            pieces[-1][2].append(word)
+        elif word is not None and not redirect:
+            pieces[-1][1].append(word)
+        redirect = redirect if word is None else ""
+        word = None
+
+    while at < len(text):
+        character = text[at]
+        if character == "'":
+            end = text.find("'", at + 1)
+            word, at = (word or "") + text[at + 1 : end], end + 1
+            if not at:
+                return None
+        elif character == '"':
+            piece, at = quoted(text, at)
+            word = (word or "") + piece
+        elif character in "$`":
+            word, at = (word or "") + UNSURE, skip_expansion(text, at)
+        elif character == "\\":
+            if text[at + 1 : at + 2] != "\n":
+                word = (word or "") + text[at + 1 : at + 2]
+            at += 2
+        elif character in "<>" or text[at : at + 2] == "&>":
+            word = None if word is not None and word.isdigit() else word
+            end_word()
+            end = at + 1
+            while text[end : end + 1] and text[end] in "<>&|-":
+                end += 1
+            redirect, at = text[at:end].lstrip("&"), end
+            if text[at : at + 1] == "(":  # the output of a command as a file
+                return None
+        elif character in "\n;&|()":
+            if character == "(" and word is not None:  # a function, or a pattern
+                return None
+            end_word()
+            end = at + 2 if text[at : at + 2] in ("&&", "||", ";;") else at + 1
+            pieces.append((text[at:end], [], []))
+            at = end
+            while character == "\n" and documents:
+                line, _, _ = text[at:].partition("\n")
+                at = min(at + len(line) + 1, len(text))
+                if line.strip("\t") == documents[0]:
+                    documents.pop(0)
+                elif at >= len(text):
+                    break
+        elif character in " \t\r":
+            end_word()
+            at += 1
+        elif character == "#" and word is None:
+            at = text.find("\n", at) if "\n" in text[at:] else len(text)
+        else:
+            word, at = (word or "") + character, at + 1
+        if at < 0:
+            return None
+    end_word()
+    return pieces
+
+
+def unwrapped(words: list[str]) -> list[str]:
+    """The words without assignments, keywords and programs that only run the rest."""
+    while words:
+        name, rest = os.path.basename(words[0]), words[1:]
+        if name == "command" and rest[:1] in (["-v"], ["-V"]):
+            return []
+        if name in WRAPPERS:
+            words = without_options(rest)
+            words = words[1:] if name == "timeout" else words
+        elif words[0] in KEYWORDS or words[0].partition("=")[0].isidentifier() and "=" in words[0]:
+            words = rest
+        else:
+            break
+    return words
+
+
+def without_options(words: list[str]) -> list[str]:
+    """The words after the options at their beginning."""
+    while words and words[0][:1] == "-":
+        words = words[2 if words[0] in VALUED else 1 :]
+    return words
+
+
+def inner_words(words: list[str]) -> list[str]:
+    """What a runner such as npx or `uv run` runs, without a version; [] where it is none."""
+    name = os.path.basename(words[0])
+    if name[:6] == "python" and words[1:2] == ["-m"]:
+        return words[2:]
+    rest = without_options(words[1:])
+    if name in RUN_WORDS:
+        rest = without_options(rest[1:]) if rest[:1] and rest[0] in RUN_WORDS[name] else []
+    elif name not in RUNNERS:
+        return []
+    return [rest[0][:1] + rest[0][1:].partition("@")[0], *rest[1:]] if rest else []
+
+
+def calls_of(
+    command: str, cwd: str, depth: int = 0
+) -> "list[tuple[list[str], str, list[str]]] | None":
+    """Each call of a command line: its words, the directory it runs in ("": not known), writes.
+
+    None where the line cannot be read for sure.
+    """
+    pieces = shell_pieces(command) if len(command) <= 1 << 14 else None
+    calls, outer = list[tuple[list[str], str, list[str]]](), list[str]()
+    for joint, typed, writes in pieces or ():
+        if joint == "(":
+            outer.append(cwd)
+        elif joint == ")":
+            cwd = outer.pop() if outer else ""
+        words = unwrapped(typed)
+        if not words and not writes:
+            continue
+        if words[:1] in (["case"], ["function"]):
+            return None
+        if words[:1] and (words[0] in OPAQUE or UNSURE in words[0]):
+            cwd, words = "", []
+        if words[:1] in (["cd"], ["pushd"]):
+            place = words[1] if len(words) == 2 else UNSURE
+            sure = cwd and UNSURE not in place and place[:1] not in ("-", "~") and joint != "||"
+            cwd = os.path.normpath(os.path.join(cwd, place)) if sure else ""
+            continue
+        flag = words[1:2] and words[1] in ("-c", "-lc", "-ec", "-ic", "-lic")
+        if flag and os.path.basename(words[0]) in ("sh", "bash", "zsh", "dash"):
+            if len(words) < 3 or UNSURE in words[2] or depth > 2:
+                return None
+            inside = calls_of(words[2], cwd, depth + 1)
+            if inside is None:
+                return None
+            calls += inside
+            continue
+        calls.append((words, cwd, writes))
+    return None if pieces is None else calls
+
+
+def plain_words(words: list[str]) -> list[str]:
+    """The program and what it is told to do, without options."""
+    plain, skip = [os.path.basename(words[0])], False
+    for word in words[1:]:
+        if skip or word[:1] == "-":
+            skip = not skip and plain == ["git"] and word in ("-C", "-c")
+            continue
+        plain.append(word)
+    return plain
+
+
+def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
+    """Whether a call is the one that a guard is about, by its words and options."""
+    if "starts" in when:
+        starts = when["starts"]
+        named = [os.path.basename(words[0]), *words[1:]]
+        return named[: len(starts)] == starts and (len(named) == len(starts) or not when["whole"])
+    if plain_words(words)[: len(when["words"])] != when["words"]:
+        return False
+    options = {word.partition("=")[0] for word in words[1:] if word[:1] == "-"}
+    if not options.issuperset(when.get("with", ())):
+        return False
+    lacking = when.get("without")
+    return not lacking or (options.isdisjoint(lacking) and UNSURE not in "".join(words))
+
+
+def runs(when: "Mapping[str, Any]", words: list[str]) -> bool:
+    """The same, also behind a runner such as npx, unless the guard is about calls without one."""
+    inner = [] if when.get("bare") else inner_words(words)
+    return is_call(when, words) or bool(inner) and is_call(when, inner)
+
+
+def pushes_to(words: list[str], cwd: str, branches: list[str]) -> bool:
+    """Whether a call pushes to one of these branches, by what it says or where it stands."""
+    plain = plain_words(words)
+    options = {word for word in words if word[:1] == "-"}
+    if plain[:2] != ["git", "push"] or UNSURE in "".join(words) or {"-n", "--dry-run"} & options:
+        return False
+    if plain[3:]:
+        ends = [ref.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") for ref in plain[3:]]
+        if "HEAD" not in ends:
+            return not {*ends}.isdisjoint(branches)
+    if {"--tags", "--all", "--mirror", "--delete", "-d", "-C", "-o"} & options or not cwd:
+        return False
+    work = project_levels(cwd)[-1]
+    pointer = read_text(os.path.join(work, ".git"))
+    git = os.path.join(work, pointer[7:].strip() if pointer[:7] == "gitdir:" else ".git")
+    head = read_text(os.path.join(git, "HEAD")).strip()
+    return head.removeprefix("ref: refs/heads/") in branches
+
+
+def fits(pattern: str, path: str) -> bool:
+    """Whether a path inside the project fits a pattern: a file, a folder with "/", `*` and `**`."""
+    if pattern[-1:] == "/":
+        return path.startswith(pattern)
+    head, star, tail = pattern.partition("*")
+    if not star:
+        return path == pattern
+    deep, tail = tail[:1] == "*", tail.lstrip("*")
+    if not path.startswith(head):
+        return False
+    for end in range(len(head), len(path) + 1):
+        if fits(tail, path[end:]) or (deep and tail[:1] == "/" and fits(tail[1:], path[end:])):
+            return True
+        if not deep and path[end : end + 1] == "/":
+            return False
+    return False
+
+
+class Call:
+    """What a tool is about to do: shell calls, files it reads and files it changes."""
+
+    def __init__(self, payload: "Mapping[str, object]", cwd: str) -> None:
+        keys = folded(payload)
+        name = keys.get("toolname")
+        name = name.lower().replace("_", "").replace("-", "") if isinstance(name, str) else ""
+        given = keys.get("toolinput", keys.get("toolargs"))
+        given = read_object(given)[0] if isinstance(given, str) else given
+        values = folded(given) if _is_object(given) else {}
+        texts = [value for value in values.values() if isinstance(value, str)]
+        patch = next((text for text in texts if PATCH in text), "")
+        self.calls: list[tuple[list[str], str, list[str]]] | None = []
+        self.reads, self.edits = list[str](), list[str]()
+        paths = [values.get(key) for key in PATH_KEYS]
+        found = [os.path.join(cwd, path) for path in paths if isinstance(path, str) and path][:1]
+        if patch:
+            lines = [line for line in patch.splitlines() if line.startswith(PATCH_LINES)]
+            self.edits = [os.path.join(cwd, line.partition(": ")[2].strip()) for line in lines]
+        elif name in SHELL_TOOLS:
+            command = values.get("command", values.get("cmd"))
+            if _is_list(command):  # words; the last is the script of a shell
+                command = command[-1] if command[1:2] == ["-lc"] else None
+            where = values.get("workdir", values.get("directory", values.get("dirpath")))
+            cwd = os.path.join(cwd, where) if isinstance(where, str) else cwd
+            self.calls = calls_of(command, cwd) if isinstance(command, str) else None
+            for words, place, writes in self.calls or ():
+                places = [os.path.join(place, word) for word in words[1:] if place and word]
+                places = [path for path in places if UNSURE not in path and os.path.isfile(path)]
+                changes = words[:1] in (["sed"], ["perl"]) and any(w[:2] == "-i" for w in words)
+                if changes or words[:1] == ["tee"]:
+                    self.edits += places
+                self.edits += [os.path.join(place, write) for write in writes if place]
+                self.reads += places
+        elif name in EDIT_TOOLS:
+            self.edits = found
+        elif name in READ_TOOLS:
+            self.reads = found
+        self.edits = [os.path.realpath(path) for path in self.edits if UNSURE not in path]
+        self.reads = [os.path.realpath(path) for path in self.reads if UNSURE not in path]
+
+
+class Memory:
+    """What guards remember within a session, as short marks and hashes in a private file."""
+
+    def __init__(self, home: str, record: "Mapping[str, object]") -> None:
+        name = f"{record.get('session')}\0{record.get('agent', '')}"
+        self.path = os.path.join(home, "guards", sha256(name.encode()).hex())
+        self.marks = (read_small(self.path) or b"").decode("ascii", "replace").split()
+
+    def last(self, mark: str) -> int:
+        """Where a mark stands for the last time; -1: nowhere."""
+        return max((at for at, one in enumerate(self.marks) if one == mark), default=-1)
+
+    def add(self, *marks: str) -> None:
+        """Remember; where that fails, everything is forgotten, for half of it would mislead."""
+        self.marks += marks
+        data = "".join(f"{mark}\n" for mark in marks).encode("ascii", "replace")
+        try:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)  # private by the umask
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | O_BINARY | O_NOFOLLOW
+            descriptor = os.open(self.path, flags, 0o600)
+            size = os.fstat(descriptor).st_size
+            done = size + len(data) <= STATE_LIMIT and os.write(descriptor, data) == len(data)
+            os.close(descriptor)
+        except OSError:
+            done = False
+        if not done:
+            try:  # noqa: SIM105 - `contextlib` costs 4 ms
+                os.unlink(self.path)
+            except OSError:
+                pass
+            raise HookError("what guards remember of a session cannot be written")
+
+
+def mark_of(path: str) -> str:
+    return "r:" + sha256(os.fsencode(path)).hex()[:16]
+
+
+def guards_for(record: "Mapping[str, object]") -> "tuple[list[dict[str, Any]], str]":
+    """The guards of the project this session works in, and the project's directory."""
+    data, cwd = read_small(TABLE), record.get("cwd")
+    if data is None or not isinstance(cwd, str) or record["flavor"] not in GUARDED:
+        return [], ""
+    table, whole = read_object(data)
+    rows, places = table.get("guards"), table.get("places")
+    if not whole or table.get("v") != VERSION or not _is_list(rows) or not _is_object(places):
+        raise HookError("the table of guards is damaged")
+    levels = project_levels(cwd)
+    names = [sha256(os.fsencode(name)).hex() for name in levels]
+    if not any(name in places for name in names):
+        names = [sha256(os.fsencode(name)).hex() for name in relatives(levels)]
+    here = next((places[name] for name in names if name in places), None)
+    if not _is_list(here) or any(map(is_switched_off, levels)):
+        return [], ""
+    return [rows[at] for at in here if isinstance(at, int)], levels[-1]  # type: ignore[misc]
+
+
+def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) -> bool:
+    """Whether a call is what a guard is against; False wherever that is not sure."""
+    when = guard["when"]
+    kind = when["kind"]
+    if kind == "push":
+        calls = [one for one in call.calls or () if one[0]]
+        return any(pushes_to(words, cwd, when["branches"]) for words, cwd, _ in calls)
+    if kind == "run":
+        for words, cwd, _ in call.calls or ():
+            if not words or not runs(when, words):
+                continue
+            wanted = when.get("outside")
+            if wanted is None:
+                return True
+            place = os.path.join(root, wanted)
+            if cwd and os.path.isdir(place) and os.path.realpath(cwd) != os.path.realpath(place):
+                return True
+        return False
+    inside = [path for path in call.edits if path.startswith(root + os.sep)]
+    if kind == "edit":
+        short = [path[len(root) + 1 :].replace(os.sep, "/") for path in inside]
+        return any(fits(pattern, path) for pattern in when["paths"] for path in short)
+    if kind == "unread" and "b" in memory.marks:
+        return any(os.path.isfile(path) and mark_of(path) not in memory.marks for path in inside)
+    return False
+
+
+def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
+    """Whether a call does what a guard asked for."""
+    when = guard["when"]
+    if when["kind"] == "unread":
+        return any(mark_of(path) not in memory.marks for path in call.reads)
+    return any(
+        is_call(cure, words) or bool(inner_words(words)) and is_call(cure, inner_words(words))
+        for cure in guard.get("cures", ())
+        for words, _, _ in call.calls or ()
+        if words
+    )
+
+
+def note(record: dict[str, object], field: str, name: str) -> None:
+    """Let the record say what a guard did, or what its trial arm held back."""
+    kept = record.setdefault(field, [])
+    if _is_list(kept) and name not in kept:
+        kept.append(name)
+
+
+def before_tool(
+    guards: "list[dict[str, Any]]", root: str, record: dict[str, object], call: Call, memory: Memory
+) -> "list[dict[str, Any]]":
+    """The guards that speak to a call; remembers what it does, and what became of earlier words."""
+    spoken: list[dict[str, Any]] = []
+    marks: list[str] = []
+    for guard in guards:
+        name = str(guard["id"])
+        said = "s:" + name in memory.marks
+        met = is_met(guard, call, root, memory)
+        if said and "d:" + name not in memory.marks + marks:
+            what = "followed" if is_followed(guard, call, memory) else ""
+            what = "overridden" if met and guard["mode"] != "deny" else what
+            if what:
+                note(record, "given", f"guard:{name}:{what}")
+                marks.append("d:" + name)
+        if met and is_held(guard, record):
+            if "h:" + name not in memory.marks:
+                note(record, "held", "pattern:" + name)
+                marks.append("h:" + name)
+        elif met and (not said or guard["mode"] != "hint"):
+            spoken.append(guard)
+            marks += [] if said else ["s:" + name]
+        if guard["when"]["kind"] == "check" and is_followed(guard, call, memory):
+            marks.append("c:" + name)
+    kinds = [guard["when"]["kind"] for guard in guards]
+    if "unread" in kinds and "b" in memory.marks:
+        marks += [mark_of(path) for path in (*call.reads, *call.edits)]
+    if "check" in kinds and any(path.startswith(root + os.sep) for path in call.edits):
+        marks.insert(0, "e")
+    fresh = [mark for mark in dict.fromkeys(marks) if mark[0] in "ec" or mark not in memory.marks]
+    if fresh:
+        memory.add(*fresh)
+    for guard in spoken:
+        note(record, "given", "guard:" + str(guard["id"]))
+        if guard.get("trial"):
+            note(record, "given", "pattern:" + str(guard["id"]))
+    return spoken
+
+
+def is_held(guard: "Mapping[str, Any]", record: "Mapping[str, object]") -> bool:
+    """Whether this session is in the arm of a trial that does without the guard."""
+    if not guard.get("trial"):
+        return False
+    return not sha256(f"{record.get('session')}\0{guard['id']}".encode())[0] & 1
+
+
+def at_stop(
+    guards: "list[dict[str, Any]]", record: dict[str, object], is_again: bool, memory: Memory
+) -> "list[dict[str, Any]]":
+    """The guards whose check did not run after the last edit; they speak once a turn."""
+    spoken: list[dict[str, Any]] = []
+    edited = memory.last("e")
+    for guard in guards:
+        name = str(guard["id"])
+        if guard["when"]["kind"] != "check" or memory.last("c:" + name) >= edited:
+            continue
+        told = memory.last("t:" + name)
+        if told > edited and "d:" + name not in memory.marks[told:]:
+            note(record, "given", f"guard:{name}:overridden")
+            memory.add("d:" + name)
+        if is_again or told > edited:
+            continue
+        if is_held(guard, record):
+            note(record, "held", "pattern:" + name)
+            continue
+        memory.add("t:" + name, "s:" + name)
+        note(record, "given", "guard:" + name)
+        if guard.get("trial"):
+            note(record, "given", "pattern:" + name)
+        spoken.append(guard)
+    return spoken
+
+
+def guard_answer(
+    client: str, event: str, spoken: "list[dict[str, Any]]"
+) -> dict[str, object] | None:
+    """What the client reads: the reason beside the call, a question, a refusal, or go on."""
+    if not spoken:
+        return None
+    able, text = GUARDED[client], "\n".join(str(guard["text"]) for guard in spoken)
+    if event in TURN_ENDS:
+        return {"decision": "block", "reason": text}
+    modes = [str(guard["mode"]) for guard in spoken]
+    mode = next((one for one in ("deny", "ask") if one in modes and one in able), "")
+    if mode and "flat" in able:
+        return {"decision": mode, "reason": text}
+    answer: dict[str, object] = {"additionalContext": text}
+    if mode:
+        answer = {"permissionDecision": mode, "permissionDecisionReason": text}
+    name = "AfterTool" if event == AFTER_TOOL else "PreToolUse"
+    return {"hookSpecificOutput": {"hookEventName": name, **answer}}
+
+
+def guards_say(
+    home: str, record: dict[str, object], payload: "Mapping[str, object]"
+) -> dict[str, object] | None:
+    """What guards say to this event; None where they are silent."""
+    event, client = str(record["event"]), str(record["flavor"])
+    starts = event in (AT_START[0], "session_created")
+    if not starts and event not in TURN_ENDS and event not in TOOL_EVENTS:
+        return None
+    guards, root = guards_for(record)
+    if not guards:
+        return None
+    memory = Memory(home, record)
+    if starts:
+        is_new = record.get("source") in (None, "startup", "new", "clear")
+        if is_new and any(guard["when"]["kind"] == "unread" for guard in guards):
+            memory.add("b")
+        return None
+    if event in TURN_ENDS:
+        is_again = folded(payload).get("stophookactive") is True
+        return guard_answer(client, event, at_stop(guards, record, is_again, memory))
+    if event == AFTER_TOOL:
+        waiting = {mark[2:] for mark in memory.marks[memory.last("q") + 1 :] if mark[:2] == "p:"}
+        if waiting:
+            memory.add("q")
+        return guard_answer(client, event, [g for g in guards if str(g["id"]) in waiting])
+    call = Call(payload, str(record["cwd"]))
+    spoken = before_tool(guards, root, record, call, memory)
+    if spoken and "hint after" in GUARDED[client]:
+        hints = [guard for guard in spoken if str(guard["mode"]) not in GUARDED[client]]
+        if hints:
+            memory.add(*(f"p:{guard['id']}" for guard in hints))
+        spoken = [guard for guard in spoken if guard not in hints]
+    return guard_answer(client, event, spoken)
+
+
+# --- end of guards
+
+
 def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     """Read, record, print memory, start the worker; the record names what was printed."""
     data, cut = read_input(arguments)
@@ -656,6 +1214,8 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     settings, _ = read_object(read_small(os.path.join(home, "hook.json")) or b"")
     if is_double(arguments, settings, record):
         return
+    silent = environ.get("SESSION_MEMORY_GUARDS") == "0"
+    said = None if silent else guards_or_silence(home, record, payload)
     text, wanted = "", settings.get("inject", bool(settings)) is True
     is_time = is_time_for_memory(home, record, payload)
     event = str(record["event"])
@@ -670,14 +1230,41 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
             sections = [*recovery, *(rest if _is_list(rest) else [])]
             text, given, held = compose({**(page or {}), "sections": sections}, session)
             record.update(given=given, held=held)
-    spool(home, record)
+    # Tools are many: only what guards said, and what became of it, is worth a record.
+    if record["event"] not in TOOL_EVENTS or "given" in record or "held" in record:
+        spool(home, record)
     if text:
         said = answer(str(record["flavor"]), text, event)
+    if said:
         os.write(1, (_dump(said) + "\n").encode("ascii"))
     worker = settings.get("worker")
     words = [str(word) for word in worker] if _is_list(worker) else []
     if words and str(record["event"]).startswith(WAKING) and not worker_runs(home):
         start(home, words)
+
+
+def guards_or_silence(
+    home: str, record: dict[str, object], payload: "Mapping[str, object]"
+) -> dict[str, object] | None:
+    """What guards say; whatever fails, the agent goes on, and the doctor finds the reason."""
+    try:
+        return guards_say(home, record, payload)
+    except Exception as error:  # noqa: BLE001 - an agent must not fail because of us
+        try:  # noqa: SIM105 - `contextlib` costs 4 ms
+            log_error(home, str(record["event"]), "guards: " + reason_of(error))
+        except OSError:
+            pass
+        return None
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong in our own words: messages of others may quote the payload."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if isinstance(error, HookError):
+        return str(error)
+    return f"{type(error).__name__} {getattr(error, 'errno', '')} line {trace and trace.tb_lineno}"
 
 
 def main(arguments: list[str], environ: "Mapping[str, str]") -> None:
@@ -690,15 +1277,7 @@ def main(arguments: list[str], environ: "Mapping[str, str]") -> None:
     try:
         run(arguments, environ, home)
     except BaseException as error:  # noqa: BLE001 - an agent must not fail because of us
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        # Messages of others may quote the payload.
-        what = (
-            f"{type(error).__name__} {getattr(error, 'errno', '')} line {trace and trace.tb_lineno}"
-        )
-        event = arguments[0] if arguments else ""
-        log_error(home, event, str(error) if isinstance(error, HookError) else what)
+        log_error(home, arguments[0] if arguments else "", reason_of(error))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,21 @@ of our own agents into hooks/entry.py; `init` writes it with plug-ins into the c
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Collection, Sequence
 
 from session_memory.adapters.agent import Agent
+from session_memory.adapters.tool_classes import PATH_KEYS, TOOL_NAMES
+from session_memory.core.schema import ToolClass
 
 BEGIN = "# --- agents: made by `make docs` from adapters/*/__init__.py; do not edit these lines\n"
 END = "# --- end of agents\n"
 LINE_LENGTH = 100
+_TOOLS: dict[str, tuple[ToolClass, ...]] = {
+    "SHELL_TOOLS": ("shell",),
+    "EDIT_TOOLS": ("edit",),
+    "READ_TOOLS": ("read", "search"),
+}
 
 
 def with_table(source: str, agents: Collection[Agent]) -> str:
@@ -38,6 +46,7 @@ def table(agents: Collection[Agent]) -> str:
     without = [agent.name for agent in agents if not agent.hook.gives_memory]
     flat = [agent.name for agent in agents if agent.hook.flat_answer]
     events = {agent.name: " ".join(agent.hook.events) for agent in agents if agent.hook.events}
+    guarded = {agent.name: agent.hook.guards for agent in agents if agent.hook.guards}
     lines = [
         *_wrapped("AGENTS", wired),
         "# Agent, the variable that holds its session's id, a part of its transcripts' paths.",
@@ -54,6 +63,17 @@ def table(agents: Collection[Agent]) -> str:
         "ONLY_EVENTS = {",
         *(_only(name, words) for name, words in events.items()),
         "}",
+        "# What guards can do there; in other agents they are silent.",
+        "GUARDED = {",
+        *(f"    {json.dumps(name)}: {_row(words)}," for name, words in guarded.items()),
+        "}",
+        "# Tools by what they do, and the members of their input that name a file.",
+        *(
+            line
+            for name, classes in _TOOLS.items()
+            for line in _words(name, [tool for one in classes for tool in TOOL_NAMES[one].split()])
+        ),
+        *_words("PATH_KEYS", PATH_KEYS),
     ]
     return "\n".join(lines) + "\n"
 
@@ -61,6 +81,14 @@ def table(agents: Collection[Agent]) -> str:
 def _only(name: str, words: str) -> str:
     line = f"    {json.dumps(name)}: {json.dumps(words)},"
     return line if len(line) <= LINE_LENGTH else f"{line}  # noqa: E501"
+
+
+def _words(name: str, words: Sequence[str]) -> list[str]:
+    """A tuple of words under a name, written as lines of them: that is compiled faster."""
+    lines = textwrap.wrap(" ".join(words), LINE_LENGTH - 10)
+    ends = [" "] * (len(lines) - 1) + [""]
+    rows = [f"        {json.dumps(line + end)}" for line, end in zip(lines, ends, strict=True)]
+    return [f"{name} = tuple(", "    (", *rows, "    ).split()", ")"]
 
 
 def _wrapped(name: str, words: Sequence[str]) -> list[str]:

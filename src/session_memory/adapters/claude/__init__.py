@@ -16,6 +16,7 @@ AGENT = Agent(
         session_variable="CLAUDE_CODE_SESSION_ID",
         transcript_part="/.claude/",
         names_transcript=True,
+        guards=("hint", "ask", "deny", "stop"),
     ),
     mcp=McpFacts(
         client_name="claude",

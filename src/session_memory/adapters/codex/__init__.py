@@ -15,6 +15,7 @@ AGENT = Agent(
     hook=HookFacts(
         transcript_part="/rollout-",
         names_transcript=True,
+        guards=("hint", "deny", "stop"),
     ),
     mcp=McpFacts(
         client_name="codex",

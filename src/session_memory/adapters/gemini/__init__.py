@@ -15,6 +15,7 @@ AGENT = Agent(
     hook=HookFacts(
         session_variable="GEMINI_SESSION_ID",
         transcript_part="/.gemini/",
+        guards=("hint after", "deny", "flat", "stop"),
     ),
     mcp=McpFacts(
         client_name="gemini",

@@ -21,7 +21,9 @@ AGENT = Agent(
             "session_compacted",
             "session_deleted",
             "session_end",
+            "tool_execute_before",
         ),
+        guards=("hint", "deny"),
     ),
     mcp=McpFacts(
         client_name="opencode",
