@@ -32,6 +32,13 @@ class Paths(msgspec.Struct, frozen=True):
     """What describes the last runs: logs and the last sweep report."""
     cache: Path
     """What can be made again."""
+    hook_folder: Path | None = None
+    """Where agents find our hook, if that is not below `data`."""
+
+    @property
+    def hooks(self) -> Path:
+        """What agents run, and the table of guards; it does not move with the store."""
+        return self.hook_folder or self.data / "hooks"
 
     @property
     def logs(self) -> Path:
@@ -45,7 +52,7 @@ class Paths(msgspec.Struct, frozen=True):
 
     def with_store(self, store: Path) -> Paths:
         """The same program on another store; state moves along, so two stores share nothing."""
-        return Paths(self.config_file, store, store / "state", store / "cache")
+        return Paths(self.config_file, store, store / "state", store / "cache", self.hooks)
 
 
 def find_paths(environ: Mapping[str, str]) -> Paths:

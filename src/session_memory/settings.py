@@ -185,6 +185,12 @@ class Measure(msgspec.Struct, frozen=True):
     window_days: int = 90
 
 
+class Guards(msgspec.Struct, frozen=True):
+    """Approved rules that hooks check while an agent works."""
+
+    enabled: bool = True
+
+
 class Config(msgspec.Struct, frozen=True):
     """Everything the user can decide, validated."""
 
@@ -198,6 +204,7 @@ class Config(msgspec.Struct, frozen=True):
     curate: Curate = Curate()
     distribute: Distribute = Distribute()
     measure: Measure = Measure()
+    guards: Guards = Guards()
     model: Model = Model()
     memory: Memory = Memory()
     journal: Journal = Journal()
@@ -237,6 +244,7 @@ KINDS: dict[str, Kind] = {
     "measure.min_sessions": "count",
     "measure.min_effect": "share",
     "measure.window_days": "count",
+    "guards.enabled": "flag",
     "model.provider": "provider",
     "model.name": "text",
     "model.base_url": "text",
@@ -274,6 +282,7 @@ PLAIN: dict[str, type[msgspec.Struct]] = {
     "redact": Redact,
     "distribute": Distribute,
     "measure": Measure,
+    "guards": Guards,
     "model": Model,
     "memory": Memory,
     "journal": Journal,

@@ -141,7 +141,9 @@ def test_one_of_each_recorded_shape_goes_through_the_process(shared: Path) -> No
             found = noted("notify", json.dumps(call.payload), payload=b"")
         else:
             found = noted(call.label, payload=call.payload)
-        assert found == expected(call), call
+        # Tools are many: without a guard that speaks they leave no record.
+        wanted = None if call.label in ("PreToolUse", "BeforeTool", "AfterTool") else expected(call)
+        assert found == (wanted if call.client != "copilot" else expected(call)), call
 
 
 @pytest.mark.shared

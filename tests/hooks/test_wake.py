@@ -127,7 +127,7 @@ def test_hooks_that_look_at_once_do_not_take_each_other_for_the_worker(started: 
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "UserPromptSubmit", "PreCompress"])
 def test_what_happens_between_rests_wakes_nobody(started: list[str], event: str) -> None:
     run_here(event)
-    assert started == [] and len(spooled()) == 1
+    assert started == [] and len(spooled()) == (event != "PreToolUse")
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_codex_trust_is_written_on_request_for_the_hooks_as_they_stand(machine: 
         f"{path}:{label}:{group}:0"
         for label, group in (
             *(("session_start", 0), ("user_prompt_submit", 0), ("session_end", 0), ("stop", 1)),
-            *(("subagent_stop", 0), ("pre_compact", 0)),
+            *(("subagent_stop", 0), ("pre_compact", 0), ("pre_tool_use", 0)),
         )
     }
     check = machine.run("doctor", "--quick", "--json")
@@ -179,7 +179,10 @@ def test_grok_gets_a_hook_file_of_its_own(machine: Machine) -> None:
     assert config["mcp_servers"]["session-memory"]["args"] == machine.server[1:]
 
 
-@pytest.mark.parametrize(("agent", "events"), [("gemini", gemini.EVENTS), ("qwen", qwen.EVENTS)])
+@pytest.mark.parametrize(
+    ("agent", "events"),
+    [("gemini", {**gemini.EVENTS, **gemini.TOOL_EVENTS}), ("qwen", qwen.EVENTS)],
+)
 def test_gemini_and_qwen_have_both_in_one_file_and_their_comments_stay(
     machine: Machine, agent: str, events: dict[str, int]
 ) -> None:

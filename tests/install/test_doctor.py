@@ -101,14 +101,14 @@ def test_hooks_that_codex_skips_are_reported(machine: Machine) -> None:
     machine.init()
     found = checks(machine)[1]
     assert found["codex trust"]["result"] == "warn"
-    assert "6 of 6" in found["codex trust"]["detail"]
+    assert "7 of 7" in found["codex trust"]["detail"]
     machine.init("--trust-codex-hooks")
     assert checks(machine)[1]["codex trust"]["result"] == "pass"
     config = machine.home / ".codex/config.toml"
     config.write_text(
         config.read_text().replace("trusted_hash = ", "enabled = false\ntrusted_hash = ", 1)
     )
-    assert "1 of 6" in checks(machine)[1]["codex trust"]["detail"]
+    assert "1 of 7" in checks(machine)[1]["codex trust"]["detail"]
 
 
 @pytest.mark.parametrize(

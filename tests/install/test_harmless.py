@@ -158,7 +158,7 @@ def test_every_command_ends_well_and_says_nothing(machine: Machine, fault: str) 
     hook_settings.write_text('{"inject": true}')  # no worker
     written = written_commands(machine)
     hooks = [words for words in written if "session-memory-server" not in " ".join(words)]
-    assert len(hooks) == 42
+    assert len(hooks) == 46
     FAULTS[fault](machine)
     for words in {tuple(words) for words in (hooks[0], hooks[-1], *hooks[::5])}:
         done = run(list(words))

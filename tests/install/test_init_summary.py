@@ -29,7 +29,7 @@ def test_the_summary_names_agents_files_and_what_each_gets(machine: Machine) -> 
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0] == "Claude Code  hooks, MCP server"
-    assert lines[1].strip() == "change ~/.claude/settings.json (+64)"
+    assert lines[1].strip() == "change ~/.claude/settings.json (+75 -1)"
     assert lines[2].strip().startswith("create ~/.claude.json (+")
     assert lines[3] == "Codex        hooks, MCP server, notify program"
     assert lines[6] == "pi           hooks"

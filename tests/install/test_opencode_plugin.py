@@ -90,7 +90,7 @@ def test_the_model_is_told_at_every_request_and_subagents_are_not(tmp_path: Path
     assert sorted(calls) == [
         f"session.created opencode {payload.format('child')}",
         f"session.created opencode {payload.format('main')}",
-        f"session.created opencode {payload.format('older')}",
+        f'session.created opencode {payload.format("older")[:-1]},"source":"resume"}}',
         f"session.end opencode {payload.format('main')}",
         f"session.end opencode {payload.format('older')}",
     ]

@@ -62,7 +62,9 @@ def command(app: App, html: str | None, team: bool, dry_run: bool) -> None:
         show_team_effects(app)
         return
     from session_memory.cli.store import reading
+    from session_memory.core.loop.guards import SPOKE
     from session_memory.curate.catalog import read_catalog
+    from session_memory.measure.guard_use import guard_uses, retirement_sentence, use_sentence
     from session_memory.measure.report import html_page
     from session_memory.measure.report import report as as_text
     from session_memory.measure.restarts import lines, measure_restarts
@@ -72,6 +74,7 @@ def command(app: App, html: str | None, team: bool, dry_run: bool) -> None:
     with reading(app) as store:
         effects = measure_all(store, data, app.config.measure, app.clock(), keep=not dry_run)
         after_compaction = measure_restarts(store)
+        uses = guard_uses(store.live.given_with(SPOKE))
     texts = {name: pattern.current.text for name, pattern in read_catalog(data).patterns.items()}
     if html and not dry_run:
         try:  # the user's file at the user's place: its mode and folder are theirs
@@ -81,9 +84,15 @@ def command(app: App, html: str | None, team: bool, dry_run: bool) -> None:
         app.note(f"wrote {html}")
     if app.json:
         rows = [effect_row(effect) for effect in effects]
-        emit_json({"dry_run": dry_run, "effects": rows, "after_compaction": after_compaction})
+        guards = list(uses.values())
+        found = {"effects": rows, "after_compaction": after_compaction, "guards": guards}
+        emit_json({"dry_run": dry_run, **found})
         return
     click.echo(fit("\n".join((as_text(effects, texts), *lines(after_compaction)))))
+    for use in uses.values():
+        click.echo(fit(f"{use.rule} {use_sentence(use)}"))
+        if use.annoys:
+            click.echo(fit(f"  {retirement_sentence(use)}"))
 
 
 def effect_row(effect: Effect) -> dict[str, object]:
@@ -215,6 +224,10 @@ def _change(app: App, change: Change, dry_run: bool) -> None:
 
     data = app.paths.data
     trials = change(read_trials(data)) if dry_run else change_trials(data, change)
+    if not dry_run:
+        from session_memory.cli.rules_next import renew_guards
+
+        renew_guards(app)
     _show(app, trials, dry_run=dry_run)
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from session_memory.cli.app import App, dry_run_option, json_option, long_output, pass_app
 from session_memory.cli.editor import edit_text
+from session_memory.cli.guard_proposals import guard_proposals
 from session_memory.cli.output import echo_more, emit_json, human_time, one_line
 from session_memory.cli.rule_names import by_number, remember_order
 from session_memory.cli.rule_text import (
@@ -101,6 +102,8 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
     else:
         told = _what_next(rows, catalog)
     app.note(f"\n{told}" if rows else told)
+    for sentence in guard_proposals(app):
+        app.note(sentence)
 
 
 def _what_next(rows: list[dict[str, Any]], catalog: Catalog) -> str:

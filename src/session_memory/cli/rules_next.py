@@ -17,7 +17,7 @@ from session_memory.curate.decisions import CurateContext
 from session_memory.curate.review import Decision
 from session_memory.distribute.plan import DistributeRequest
 from session_memory.distribute.plan_builder import Change
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError
 from session_memory.store import store_exists
 from session_memory.store.damage import absent
 
@@ -35,7 +35,21 @@ def curate_context(app: App) -> CurateContext:
         clock=app.clock,
         open_store=lambda: reading(app),
         warn=app.warn,
+        decided=lambda: renew_guards(app),
     )
+
+
+def renew_guards(app: App) -> None:
+    """Let hooks check what is approved now; a decision stands even if that fails."""
+    from session_memory.worker.guard_table import refresh_guards
+
+    if not store_exists(app.paths.data):
+        return
+    try:
+        with reading(app) as store:
+            refresh_guards(store, app.paths, app.config, app.clock())
+    except (OSError, SessionMemoryError) as error:
+        app.warn(f"the table of guards is not renewed: {error}")
 
 
 def changes_of(app: App, pattern: Pattern) -> tuple[tuple[Change, ...], tuple[str, ...]]:

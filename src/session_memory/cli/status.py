@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.digest import old_digests_text
+from session_memory.cli.guard_proposals import guard_proposals
 from session_memory.cli.output import (
     Meaning,
     columns,
@@ -76,6 +77,8 @@ class Status(msgspec.Struct, frozen=True):
     old_digests: OldDigests
     rescan: RescanState
     """How many sessions of older redaction rules were redacted again."""
+    guards: tuple[str, ...]
+    """What guards propose that are overridden more often than followed."""
     damage: str | None
     """What is wrong with the database; None while nothing is known to be."""
     errors: tuple[str, ...]
@@ -144,6 +147,7 @@ def _read_status(app: App) -> Status:
         unread_logs=tuple(unread),
         old_digests=old_digests,
         rescan=rescan,
+        guards=tuple(guard_proposals(app)),
         damage=damage.message if (damage := known_damage(str(app.paths.data))) else None,
     )
 
@@ -215,6 +219,8 @@ def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
         yield "unread", _unread_text(status.unread_logs)
     if info.superseded_events:
         yield "history", f"{info.superseded_events} events of logs rewritten since"
+    for proposal in status.guards:
+        yield "guard", one_line(proposal)
     if status.spend is not None:
         yield "spend", status.spend
     for number, error in enumerate(status.errors[:errors_shown]):

@@ -70,6 +70,7 @@ RULES = Section(
         "withdraw": Verb("distribute:undo", "Remove what was distributed."),
         "measure": Verb("measure", "Measure whether distributed rules help."),
         "trial": Verb("measure:trial", "Give a rule to half of the sessions, and compare."),
+        "guard": Verb("guard", "Let hooks check rules while agents work."),
         "stages": Verb("loop", "Show every rule's stage and the next step."),
         "explain": Verb("explain", "Show the evidence behind any id."),
         "injected": Verb("why_injected", "Show what a session was given at its start."),

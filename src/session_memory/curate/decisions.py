@@ -72,6 +72,8 @@ class CurateContext(msgspec.Struct, frozen=True):
     clock: Clock
     open_store: Callable[[], AbstractContextManager[Store]]
     warn: Callable[[str], None]
+    decided: Callable[[], None] = lambda: None
+    """Is called after each change of the catalog: what hooks check follows from it."""
 
 
 class SyncReport(msgspec.Struct, frozen=True):
@@ -347,6 +349,8 @@ def _carry_out(
             names = [decision.pattern.id for decision in decisions]
             write_patterns(context.paths.data, catalog, names)
             _update_statuses(context, catalog)
+    if decisions and not dry_run:
+        context.decided()
     return decisions
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from session_memory import audit
 from session_memory.core.forget import FORGOTTEN, ForgottenSessions, Remains
+from session_memory.core.loop.guards import Choice
 from session_memory.curate.agent_notes import forget_notes, read_notes, rewrite_notes
 from session_memory.curate.native_fixes import Applied, drop_applied, read_applied
 from session_memory.curate.note_decisions import memory_line
@@ -30,9 +31,11 @@ from session_memory.journal import forget as journals
 from session_memory.memory import forget as memories
 from session_memory.memory.user_lines import UserLines
 from session_memory.store.given_files import forget_given
+from session_memory.store.guard_files import drop_guards, read_guards
 from session_memory.store.saved_searches import drop_searches, is_in_searches
 from session_memory.store.told_lines import LineChoice, drop_choices, read_choices
 from session_memory.team import forget as team
+from session_memory.worker.guard_table import drop_table, table_text
 from session_memory.worker.injection_pages import drop_pages, page_texts
 from session_memory.worker.recovery_files import drop_recovery, recovery_texts
 
@@ -129,6 +132,29 @@ def _is_in_fix(one: Applied, rewrite: Rewrite) -> bool:
     return any(rewrite(text) != text for text in (one.old, one.new, one.above))
 
 
+def _forget_guards(context: ForgetContext, gone: ForgottenSessions) -> None:
+    """Drop the history of projects without a session, and the table until it is made again."""
+    remaining = {project.key for project in context.store.projects()} - gone.project_keys
+    drop_guards(context.paths.data, lambda choice: False, remaining)
+    drop_table(context.paths)
+
+
+def _rewrite_guards(context: ForgetContext, rewrite: Rewrite) -> None:
+    drop_guards(context.paths.data, lambda choice: _is_changed(rewrite, choice), None)
+    drop_table(context.paths)
+
+
+def _is_in_guards(context: ForgetContext, rewrite: Rewrite) -> bool:
+    choices = read_guards(context.paths.data).choices
+    table = table_text(context.paths)
+    return rewrite(table) != table or any(_is_changed(rewrite, one) for one in choices)
+
+
+def _is_changed(rewrite: Rewrite, choice: Choice) -> bool:
+    text = msgspec.json.encode(choice).decode()
+    return rewrite(text) != text
+
+
 def _forget_searches(context: ForgetContext, gone: ForgottenSessions) -> None:
     drop_searches(context.paths.data, lambda word: word in gone.project_keys)
 
@@ -210,7 +236,11 @@ FEATURES: dict[str, Feature] = {
     ),
     "distribution history": Feature(("data/given.json",), _forget_history),
     "hooks": Feature(
-        ("state/spool", "state/told", "state/served.json", "state/logs"), _forget_hook_files
+        ("state/spool", "state/told", "state/guards", "state/served.json", "state/logs"),
+        _forget_hook_files,
+    ),
+    "guards": Feature(
+        ("data/guards.json", "data/hooks"), _forget_guards, _rewrite_guards, _is_in_guards
     ),
     "injection": Feature(("state/inject",), _drop_pages, _drop_pages, _is_in_pages),
     "recovery": Feature(("state/recovery",), _drop_recovery, _drop_recovery, _is_in_recovery),

@@ -28,6 +28,8 @@ def forget_hook_files(state: Path, gone: ForgottenSessions, now_ms: int) -> int:
     ]
     spool.remove(records)
     marks = [state / "told" / hashlib.sha256(name.encode()).hexdigest() for name in names]
+    # Sub-agents have files of their own, and nobody knows their names any more: all go.
+    marks += (state / "guards").glob("*")
     damaged = (state / "spool" / "damaged").glob("*")
     for path in (state / SERVED, *(state / "logs").glob("worker.log*"), *marks, *damaged):
         with contextlib.suppress(FileNotFoundError):

@@ -64,8 +64,29 @@ NO_MEMORY = ("cursor",)
 FLAT_ANSWER = ("copilot",)
 # Agents whose hook may be called for other events too, and the events that count.
 ONLY_EVENTS = {
-    "opencode": "session_created session_idle pre_compact session_compacted session_deleted session_end",  # noqa: E501
+    "opencode": "session_created session_idle pre_compact session_compacted session_deleted session_end tool_execute_before",  # noqa: E501
 }
+# What guards can do there; in other agents they are silent.
+GUARDED = {
+    "claude": ("hint", "ask", "deny", "stop"),
+    "codex": ("hint", "deny", "stop"),
+    "gemini": ("hint after", "deny", "flat", "stop"),
+    "opencode": ("hint", "deny"),
+}
+# Tools by what they do, and the members of their input that name a file.
+SHELL_TOOLS = (
+    " bash bashoutput killbash killshell shell localshell shellcommand exec execcommand writestdin"
+    " runshellcommand runterminalcmd runterminalcommand terminal powershell unifiedexec execute "
+)
+EDIT_TOOLS = (
+    " edit multiedit write writefile editfile createfile create strreplace strreplaceeditor"
+    " searchreplace replace applypatch notebookedit deletefile "
+)
+READ_TOOLS = (
+    " read readfile viewimage view notebookread readmanyfiles listdir listdirectory ls cat grep"
+    " glob search searchfilecontent greppattern rg find codebasesearch toolsearch "
+)
+PATH_KEYS = ("filepath", "path", "absolutepath", "notebookpath", "targetfile", "filename")
 # --- end of agents
 # Event at which most agents pass on to their model what a hook prints, and that event's name in the
 # answer; the second is for agents that drop it there. For OpenCode and pi our plug-in reads it.
@@ -640,7 +661,7 @@ def answer(client: str, text: str, event: str) -> dict[str, object]:
 
 
 # --- guards: what approved rules check mechanically. The table is made by guards/table.py ---------
-TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guards.json")
+TABLE = "guards.json"  # beside this file
 BEFORE_TOOL = ("pre_tool_use", "before_tool", "tool_execute_before")
 TURN_ENDS = ("stop", "after_agent")
 AFTER_TOOL = "after_tool"
@@ -648,12 +669,39 @@ TOOL_EVENTS = (*BEFORE_TOOL, AFTER_TOOL)
 STATE_LIMIT = 1 << 18  # bytes that are remembered of one session
 UNSURE = "\0"  # in a word: something that only the shell knows
 PATCH, PATCH_LINES = "*** Begin Patch", ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
-KEYWORDS = frozenset("then do else if elif while until ! { }".split())
-OPAQUE = frozenset("eval source .".split())  # afterwards nobody knows the directory
+KEYWORDS = ("then", "do", "else", "if", "elif", "while", "until", "!", "{", "}")
+OPAQUE = ("eval", "source", ".")  # afterwards nobody knows the directory
 # Programs that run the rest of their words, and options of theirs that take a value.
-WRAPPERS = frozenset("sudo doas env time nice nohup command exec builtin timeout stdbuf".split())
-VALUED = frozenset("-u -g -n -k -s -p -C -c -S --user --group --signal --package --python".split())
-RUNNERS = frozenset("npx bunx pnpx uvx".split())
+WRAPPERS = [
+    "sudo",
+    "doas",
+    "env",
+    "time",
+    "nice",
+    "nohup",
+    "command",
+    "exec",
+    "builtin",
+    "timeout",
+    "stdbuf",
+]
+VALUED = [
+    "-u",
+    "-g",
+    "-n",
+    "-k",
+    "-s",
+    "-p",
+    "-C",
+    "-c",
+    "-S",
+    "--user",
+    "--group",
+    "--signal",
+    "--package",
+    "--python",
+]
+RUNNERS = ("npx", "bunx", "pnpx", "uvx")
 RUN_WORDS = {
     "npm": ("exec", "x"),
     "pnpm": ("exec", "dlx"),
@@ -785,7 +833,9 @@ def unwrapped(words: list[str]) -> list[str]:
         if name in WRAPPERS:
             words = without_options(rest)
             words = words[1:] if name == "timeout" else words
-        elif words[0] in KEYWORDS or words[0].partition("=")[0].isidentifier() and "=" in words[0]:
+        elif words[0] in KEYWORDS or (
+            words[0].partition("=")[0].isidentifier() and "=" in words[0]
+        ):
             words = rest
         else:
             break
@@ -867,7 +917,9 @@ def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
     if "starts" in when:
         starts = when["starts"]
         named = [os.path.basename(words[0]), *words[1:]]
-        return named[: len(starts)] == starts and (len(named) == len(starts) or not when["whole"])
+        return named[: len(starts)] == starts and (
+            len(named) == len(starts) or not when.get("whole")
+        )
     if plain_words(words)[: len(when["words"])] != when["words"]:
         return False
     options = {word.partition("=")[0] for word in words[1:] if word[:1] == "-"}
@@ -880,7 +932,7 @@ def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
 def runs(when: "Mapping[str, Any]", words: list[str]) -> bool:
     """The same, also behind a runner such as npx, unless the guard is about calls without one."""
     inner = [] if when.get("bare") else inner_words(words)
-    return is_call(when, words) or bool(inner) and is_call(when, inner)
+    return is_call(when, words) or (bool(inner) and is_call(when, inner))
 
 
 def pushes_to(words: list[str], cwd: str, branches: list[str]) -> bool:
@@ -927,6 +979,7 @@ class Call:
         keys = folded(payload)
         name = keys.get("toolname")
         name = name.lower().replace("_", "").replace("-", "") if isinstance(name, str) else ""
+        name = f" {name} "
         given = keys.get("toolinput", keys.get("toolargs"))
         given = read_object(given)[0] if isinstance(given, str) else given
         values = folded(given) if _is_object(given) else {}
@@ -1001,8 +1054,11 @@ def mark_of(path: str) -> str:
 
 def guards_for(record: "Mapping[str, object]") -> "tuple[list[dict[str, Any]], str]":
     """The guards of the project this session works in, and the project's directory."""
-    data, cwd = read_small(TABLE), record.get("cwd")
-    if data is None or not isinstance(cwd, str) or record["flavor"] not in GUARDED:
+    cwd = record.get("cwd")
+    if not isinstance(cwd, str) or record["flavor"] not in GUARDED:
+        return [], ""
+    data = read_small(os.path.join(os.path.dirname(os.path.abspath(__file__)), TABLE))
+    if data is None:
         return [], ""
     table, whole = read_object(data)
     rows, places = table.get("guards"), table.get("places")
@@ -1029,6 +1085,8 @@ def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) ->
         for words, cwd, _ in call.calls or ():
             if not words or not runs(when, words):
                 continue
+            if any(is_call(cure, words) for cure in guard.get("cures", ())):
+                continue  # `python -m pytest` runs pytest, too
             wanted = when.get("outside")
             if wanted is None:
                 return True
@@ -1051,7 +1109,7 @@ def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
     if when["kind"] == "unread":
         return any(mark_of(path) not in memory.marks for path in call.reads)
     return any(
-        is_call(cure, words) or bool(inner_words(words)) and is_call(cure, inner_words(words))
+        is_call(cure, words) or (bool(inner_words(words)) and is_call(cure, inner_words(words)))
         for cure in guard.get("cures", ())
         for words, _, _ in call.calls or ()
         if words

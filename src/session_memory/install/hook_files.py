@@ -18,6 +18,7 @@ from session_memory.adapters.wiring.json_text import as_list, as_object
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks, WholeFile
 from session_memory.atomic_files import replace_file
+from session_memory.guards.table import FILE
 from session_memory.install.hook_table import with_table
 from session_memory.paths import private_dir
 
@@ -28,6 +29,8 @@ SETTINGS = "hook.json"
 """In the state directory."""
 FIRST_PROFILE = "standard"
 """What launchers of early versions serve: they name none."""
+TOOL_EVENTS = ("PreToolUse", "BeforeTool", "AfterTool", "tool.execute.before")
+"""Events that agents tell for guards alone."""
 POSIX_HEAD = "#!/bin/sh\n# Written by `session-memory init`.\n"
 
 
@@ -59,10 +62,16 @@ def launcher_text(launchers: Launchers) -> str:
     # Where no hook read the payload, `cat` does: an agent could fail on a closed pipe.
     return (
         f"{POSIX_HEAD}leave() {{ {{ cat <&3 >/dev/null & }} 3<&0 2>/dev/null; exit 0; }}\n"
-        f"[ -x {python} ] && [ -r {file} ] || leave\n{home}"
+        f"[ -x {python} ] && [ -r {file} ] || leave\n{_skips_tools(launchers)}{home}"
         f'said=$({python} -I -S {file} "$@" 2>/dev/null) || leave\n'
         '[ -n "$said" ] && printf \'%s\\n\' "$said"\nexit 0\n'
     )
+
+
+def _skips_tools(launchers: Launchers) -> str:
+    """Shell that ends at once for a tool where there are no guards: tools are many."""
+    table, events = shlex.quote(str(launchers.folder / FILE)), "|".join(TOOL_EVENTS)
+    return f'case "$1" in {events}) [ -s {table} ] || leave ;; esac\n'
 
 
 def interpreter(launchers: Launchers) -> str | None:

@@ -11,6 +11,7 @@ from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.loop.catalog import Pattern
 from session_memory.core.loop.effects import Effect
 from session_memory.core.loop.givings import Given
+from session_memory.core.loop.guards import SPOKE
 from session_memory.core.loop.patterns import Mined
 from session_memory.core.loop.trials import Trial
 from session_memory.measure.effect import Subject, before_after
@@ -18,6 +19,7 @@ from session_memory.measure.metrics import (
     OTHER_VERSION,
     MeasuredSession,
     Units,
+    Watch,
     find_units,
     watch,
 )
@@ -40,6 +42,8 @@ class MeasureInput(msgspec.Struct, frozen=True):
     trials: tuple[Trial, ...] = ()
     aliases: Mapping[str, tuple[str, ...]] = {}
     """Pattern to the near duplicates that detection counts under it."""
+    guarded: frozenset[str] = frozenset()
+    """Patterns that are given by their guards alone: what those are against is measured."""
 
 
 def read_units(store: SessionReader, mined: Iterable[Mined]) -> Units:
@@ -102,6 +106,8 @@ def _subject(
     material: MeasureInput, name: str, version: int, sessions: Iterable[MeasuredSession]
 ) -> Subject:
     pattern = material.patterns[name]
+    if name in material.guarded:
+        return Subject(name, version, Watch(frozenset((SPOKE + name,)), "fewer", frozenset()))
     return Subject(
         name, version, watch(name, pattern.kind, material.aliases.get(name, ()), sessions)
     )

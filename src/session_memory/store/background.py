@@ -69,6 +69,10 @@ class Live(Protocol):
         """What a session was given at its start, oldest first."""
         ...
 
+    def given_with(self, beginning: str) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Flavour, session and names, of every record that gave something named so, by time."""
+        ...
+
 
 class Spend(Protocol):
     """The ledger of model calls. Every method may be called from any thread but `totals`."""

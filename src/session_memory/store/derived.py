@@ -218,10 +218,10 @@ FILES: dict[str, LocalFile] = {
         "forget names it where it names a forgotten project",
     ),
     "data/hooks": LocalFile(
-        "copies of the hook program",
+        "copies of the hook program, and the table of guards, made of approved rules",
         "install",
         "agents of this machine run it",
-        "nothing: it holds no text",
+        "the table is removed; the worker writes it again",
     ),
     "data/memories": LocalFile(
         "traces, MEMORY.md, skills and copies that runs work in",
@@ -234,6 +234,12 @@ FILES: dict[str, LocalFile] = {
         "journal",
         "people read and edit the files",
         "entries and what was made of them go",
+    ),
+    "data/guards.json": LocalFile(
+        "what the user decided on guards, and since when each is in which project",
+        "curate",
+        "belongs to the catalog",
+        "projects without a session, and decisions with a forgotten text, are dropped",
     ),
     "data/told.json": LocalFile(
         "what the user decided on lines that new sessions are told",
@@ -285,6 +291,12 @@ FILES: dict[str, LocalFile] = {
     ),
     "state/told": LocalFile(
         "marks, named by a hash of the session, that it was given its page",
+        "hooks",
+        "a hook must not open a store",
+        "removed with the session",
+    ),
+    "state/guards": LocalFile(
+        "what guards remember of a session, as marks and hashes, named by a hash of the session",
         "hooks",
         "a hook must not open a store",
         "removed with the session",

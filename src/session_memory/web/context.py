@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from session_memory.clock import Clock
+from session_memory.errors import SessionMemoryError
 from session_memory.paths import Paths
 from session_memory.recall.context import RecallContext
 from session_memory.settings import Config
@@ -92,7 +93,15 @@ class WebContext(msgspec.Struct, frozen=True):
             clock=self.clock,
             open_store=self.changing,
             warn=lambda _text: None,  # the page shows the same beside the rule
+            decided=self.renew_guards,
         )
+
+    def renew_guards(self) -> None:
+        """Let hooks check what is approved now; the worker does it where this fails."""
+        from session_memory.worker.guard_table import refresh_guards  # slow to import
+
+        with suppress(OSError, SessionMemoryError), self.changing() as store:
+            refresh_guards(store, self.paths, self.config, self.clock())
 
     @contextmanager
     def recall(self) -> Generator[RecallContext]:

@@ -32,7 +32,8 @@ from session_memory.settings import Config
 from session_memory.store.port import BackgroundStore, CaptureStore, SessionQuery, Store
 from session_memory.store.trial_files import read_trials
 from session_memory.worker.briefings import Briefings
-from session_memory.worker.injection_pages import REMOTE, SHARED, write_pages
+from session_memory.worker.guard_table import refresh_guards
+from session_memory.worker.injection_pages import REMOTE, SHARED, drop_marks, write_pages
 from session_memory.worker.lessons import pattern_sections
 from session_memory.worker.recovery_files import Place
 from session_memory.worker.recovery_files import prepare as prepare_recovery
@@ -93,6 +94,8 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
                 break
         else:
             pages = {}  # the next run writes them
+        refresh_guards(store, self.paths, self.config, now_ms)
+        drop_marks(self.paths.state, now_ms)
         return write_pages(self.paths.state, pages, now_ms)
 
     def _gives_journal(self) -> bool:

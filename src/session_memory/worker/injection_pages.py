@@ -68,14 +68,14 @@ def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: i
             if written.sections == sections:
                 continue
         replace_file(path, msgspec.json.encode(page))
-    _drop_marks(state, now_ms)
     return sum(
         bool(made) for root, made in by_root.items() if not root.startswith((SHARED, REMOTE))
     )
 
 
-def _drop_marks(state: Path, now_ms: int) -> None:
-    for mark in (state / "told").glob("*"):
+def drop_marks(state: Path, now_ms: int) -> None:
+    """Remove what hooks remember of sessions that never reported their end."""
+    for mark in (*(state / "told").glob("*"), *(state / "guards").glob("*")):
         with contextlib.suppress(FileNotFoundError):
             if mark.stat().st_mtime * 1000 < now_ms - TOLD_MS:
                 mark.unlink()

@@ -30,6 +30,9 @@ EVENTS = {
     "SubagentStop": 10,
     "PreCompact": 10,
 }
+# For guards: tools that neither run a command nor read or change a file are not waited for.
+TOOL_EVENTS = {"PreToolUse": 10}
+TOOLS = "Bash|PowerShell|Read|Edit|MultiEdit|Write|NotebookEdit"
 
 root = usual_root(AGENT)
 
@@ -44,8 +47,12 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
         # Both are personal: what the team shares would name paths of this machine.
         settings = os.path.join(context.project, ".claude", "settings.local.json")
         where = ("projects", context.project, "mcpServers")
+    hooks = (
+        *claude_groups(launchers, AGENT.name, EVENTS),
+        *claude_groups(launchers, AGENT.name, TOOL_EVENTS, matcher=TOOLS),
+    )
     return {
-        settings: (JsonHooks(claude_groups(launchers, AGENT.name, EVENTS)),),
+        settings: (JsonHooks(hooks),),
         servers: (json_server(launchers, *where),),
     }
 

@@ -37,6 +37,7 @@ from session_memory.adapters.wiring.policies import Block, ReadSettings, switche
 EVENTS = {
     "SessionStart": 10,
     "UserPromptSubmit": 10,
+    "PreToolUse": 10,
     "SessionEnd": 3,
     "Stop": 10,
     "SubagentStop": 10,

@@ -31,6 +31,9 @@ EVENTS = {
     "BeforeAgent": 10_000,
     "AfterAgent": 10_000,
 }
+# For guards, which Gemini lets speak beside a tool's result alone.
+TOOL_EVENTS = {"BeforeTool": 10_000, "AfterTool": 10_000}
+TOOLS = "run_shell_command|read_file|read_many_files|write_file|replace"
 
 
 def root(context: InstallContext) -> str:
@@ -43,8 +46,12 @@ def root(context: InstallContext) -> str:
 def files(context: InstallContext, launchers: Launchers) -> Files:
     """The settings."""
     where = os.path.join(context.project, ".gemini") if context.project else root(context)
-    hooks = JsonHooks(claude_groups(launchers, AGENT.name, EVENTS, matcher="*"))
-    return {os.path.join(where, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
+    hooks = (
+        *claude_groups(launchers, AGENT.name, EVENTS, matcher="*"),
+        *claude_groups(launchers, AGENT.name, TOOL_EVENTS, matcher=TOOLS),
+    )
+    server = json_server(launchers, "mcpServers")
+    return {os.path.join(where, "settings.json"): (JsonHooks(hooks), server)}
 
 
 def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:

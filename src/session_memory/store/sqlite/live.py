@@ -87,6 +87,17 @@ class SqliteLive:
             )
         ]
 
+    def given_with(self, beginning: str) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Flavour, session and names, of every record that gave something named so, by time."""
+        selected = rows(
+            self._db,
+            "SELECT flavor, external_id, given FROM injection"
+            " WHERE EXISTS (SELECT 1 FROM json_each(given) WHERE instr(value, ?) = 1)"
+            " ORDER BY at, id",
+            (beginning,),
+        )
+        return [(flavor, session, tuple(_ids(given))) for flavor, session, given in selected]
+
 
 def _ids(text: str) -> list[str]:
     return msgspec.json.decode(text, type=list[str])

@@ -1,0 +1,1 @@
+"""Guards: approved rules that an agent's hooks check mechanically, as pure functions."""
