@@ -9,6 +9,7 @@ const EVENTS = new Set(["session.created", "session.idle", "session.compacted", 
 const PATIENCE_MS = 5000
 const TRIES = 20
 const told = new Map() // session to a promise of what its model is told
+const hints = new Map() // call to what guards say beside its result
 const compacted = new Map() // session to how often we may still ask for what it lost
 
 const call = (event, payload) =>
@@ -35,25 +36,40 @@ const call = (event, payload) =>
     }
   })
 
-const context = (printed) => {
+const answer = (printed) => {
   try {
-    return JSON.parse(printed).hookSpecificOutput.additionalContext
+    return JSON.parse(printed).hookSpecificOutput ?? {}
   } catch {
-    return ""
+    return {}
   }
 }
+const context = (printed) => answer(printed).additionalContext ?? ""
+const resume = async (session) =>
+  context(await call("session.created", { ...session, source: "resume" }))
 
 export const SessionMemory = async ({ directory }) => ({
   event: async ({ event }) => {
     if (!EVENTS.has(event.type)) return
     const seen = event.properties ?? {}
     const sessionID = seen.sessionID ?? seen.info?.id
-    const answer = call(event.type, { sessionID, directory: seen.info?.directory ?? directory })
+    const said = call(event.type, { sessionID, directory: seen.info?.directory ?? directory })
     // A sub-agent is told by the agent that calls it.
     if (event.type === "session.created")
-      told.set(sessionID, seen.info?.parentID ? "" : answer.then(context))
+      told.set(sessionID, seen.info?.parentID ? "" : said.then(context))
     if (event.type === "session.compacted" && told.get(sessionID) !== "")
       compacted.set(sessionID, TRIES)
+  },
+  "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
+    const payload = { sessionID, directory, tool_name: tool, tool_input: args }
+    const said = answer(await call("tool.execute.before", payload))
+    if (said.permissionDecision === "deny") throw new Error(said.permissionDecisionReason)
+    if (said.additionalContext) hints.set(callID, said.additionalContext)
+  },
+  "tool.execute.after": async ({ callID }, result) => {
+    if (hints.has(callID)) result.output = `${result.output}
+
+${hints.get(callID)}`
+    hints.delete(callID)
   },
   "experimental.session.compacting": async ({ sessionID }) => {
     if (sessionID) call("pre.compact", { sessionID, directory })
@@ -61,12 +77,12 @@ export const SessionMemory = async ({ directory }) => ({
   "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
     if (!sessionID) return
     if (!told.has(sessionID)) // begun in an earlier run
-      told.set(sessionID, call("session.created", { sessionID, directory }).then(context))
+      told.set(sessionID, resume({ sessionID, directory }))
     const tries = compacted.get(sessionID) ?? 0
     if (tries > 0) {
       compacted.set(sessionID, tries - 1)
       // What was lost is prepared meanwhile; the hook gives it once, and we repeat it.
-      const more = context(await call("session.created", { sessionID, directory }))
+      const more = await resume({ sessionID, directory })
       if (more.includes("<<<recovery ")) {
         told.set(sessionID, Promise.resolve(more))
         compacted.delete(sessionID)

@@ -38,6 +38,8 @@ def test_hook_events_are_recorded_once(store: Store) -> None:
     (injection,) = store.live.injections("claude", "s")
     assert (injection.given, injection.held) == (("p",), ("q",))
     assert store.live.notes("codex", "s") == {}
+    assert store.live.given_with("p") == [("claude", "s", ("p",))]
+    assert store.live.given_with("q") == store.live.given_with("%") == []
 
 
 def test_notes_of_sessions_that_were_never_read_are_forgotten_by_their_directory(

@@ -1,0 +1,172 @@
+"""Shell lines are understood as far as needed; where that is not sure, guards are silent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from session_memory.core.loop.guards import Guard
+from session_memory.core.schema import SessionEvent
+from session_memory.guards.derive import derive
+from session_memory.guards.replay import replay
+from session_memory.hooks import entry
+
+
+def speaks(rule: str, command: str, root: str = "/work/shop") -> bool:
+    check = derive(rule)
+    assert check is not None
+    guard = Guard("r", "hint", rule, check.when, check.cures)
+    event = SessionEvent(0, 0, "tool_call", "agent", tool_class="shell", command=command)
+    return bool(replay(guard, [event], root))
+
+
+NPM = "Use `bun`, not `npm`."
+
+
+@pytest.mark.rows("GRD-03")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npm install",
+        "cd web && npm i",
+        "NODE_ENV=test npm test",
+        "sudo -u dev npm i -g x",
+        "env CI=1 npm ci",
+        "time npm test 2>&1 | tail -5",
+        "ls; npm test",
+        "(cd web && npm test)",
+        "bash -lc 'npm test'",
+        "if ! npm test; then echo no; fi",
+        "true && { npm test; }",
+        "timeout 60 npm test",
+        "/usr/bin/npm test",
+        "npm run \\\n  build",
+        "cat > x.txt <<'EOF'\nrm -rf /\nEOF\nnpm test",
+        'echo "a && b" && npm test',
+        "for d in a b; do npm test; done",
+        "$SETUP; npm test",
+    ],
+)
+def test_a_command_is_found_in_its_line(command: str) -> None:
+    assert speaks(NPM, command)
+
+
+@pytest.mark.rows("GRD-03")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bun install",
+        "echo npm install",
+        "echo 'npm install'",
+        "git commit -m 'use npm; npm install'",
+        "cat > x.txt <<'EOF'\nnpm install\nEOF",
+        "command -v npm",
+        "which npm",
+        "grep -r npm .",
+        "npx tsc",
+        "./npm-stats",
+        'echo "npm test',
+        "case $x in a) npm test;; esac",
+        "# npm install",
+        "ls # npm install",
+        'bash -lc "$SCRIPT"',
+        "diff <(npm ls) old",
+        "",
+    ],
+)
+def test_what_only_mentions_it_is_left_alone(command: str) -> None:
+    assert not speaks(NPM, command)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "wanted"),
+    [
+        ("Use `python -m pytest`, not `pytest`.", "pytest -q", True),
+        ("Use `python -m pytest`, not `pytest`.", "python -m pytest -q", False),
+        ("Run `tsc` as `npx tsc`.", "tsc --noEmit", True),
+        ("Run `tsc` as `npx tsc`.", "npx tsc --noEmit", False),
+        ("Do not pass `--fix` to `eslint`.", "npx eslint@9 --fix src", True),
+        ("Do not pass `--fix` to `eslint`.", "eslint src", False),
+        ("Pass `--frozen` to `uv sync`.", "uv sync", True),
+        ("Pass `--frozen` to `uv sync`.", "uv sync --frozen", False),
+        ("Pass `--frozen` to `uv sync`.", "uv sync $FLAGS", False),
+        ("`make all` fails here; use `make build`.", "make all", True),
+        ("`make all` fails here; use `make build`.", "make all -j4", False),
+        ("Run `bun` without `rtk`.", "rtk bun run test", True),
+        ("Never run `git push --force`.", "git -C x push --force", True),
+        ("Never run `git push --force`.", "git push", False),
+    ],
+)
+def test_options_wrappers_and_runners_count(rule: str, command: str, wanted: bool) -> None:
+    assert speaks(rule, command) is wanted
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("git push origin main", True),
+        ("git push origin HEAD:main", True),
+        ("git push -u origin +main", True),
+        ("git push", True),
+        ("git push origin HEAD", True),
+        ("git push origin feature", False),
+        ("git push origin main:backup", False),
+        ("git push --dry-run origin main", False),
+        ("git push origin --tags", False),
+        ("git push origin $BRANCH", False),
+        ("cd /somewhere/else && git push", False),
+    ],
+)
+def test_where_a_push_goes_is_read_from_the_line_or_the_checkout(
+    tmp_path: Path, command: str, wanted: bool
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert speaks("Never push to main.", command, str(tmp_path)) is wanted
+
+
+def test_a_directory_is_followed_through_the_line(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    rule = "Run `go test` in `src`."
+    assert speaks(rule, "go test", str(tmp_path))
+    assert not speaks(rule, "cd src && go test", str(tmp_path))
+    assert not speaks(rule, "cd $X && go test", str(tmp_path))
+    assert speaks(rule, "(cd src && ls); go test", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "wanted"),
+    [
+        ("dist/", "dist/a/b.js", True),
+        ("dist/", "distant/a.js", False),
+        ("docs/cli.md", "docs/cli.md", True),
+        ("**/*.min.js", "a.min.js", True),
+        ("**/*.min.js", "x/y/a.min.js", True),
+        ("src/*.py", "src/a.py", True),
+        ("src/*.py", "src/a/b.py", False),
+        ("src/**/gen.py", "src/a/b/gen.py", True),
+    ],
+)
+def test_paths_fit_patterns(pattern: str, path: str, wanted: bool) -> None:
+    assert entry.fits(pattern, path) is wanted
+
+
+def test_no_line_makes_the_reader_fail() -> None:
+    signs = ["'", '"', "$(", ")", "`", "<<E", "\n", "&&", ">", "\\", "npm", " ", "${", "#", "("]
+    for one in signs:
+        for two in signs:
+            for three in signs:
+                entry.calls_of(f"npm {one}{two}{three} test", "/x")
+
+
+def test_a_condition_reads_the_same_for_the_hook() -> None:
+    check = derive("Do not pass `--fix` to `eslint`.")
+    assert check is not None
+    assert json.loads(msgspec.json.encode(check.when)) == {
+        "kind": "run",
+        "words": ["eslint"],
+        "with": ["--fix"],
+    }
