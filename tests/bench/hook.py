@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -19,10 +20,14 @@ from tests.bench.child import Home, new_home
 from tests.bench.figures import Figure, Section, percentile, table
 from tests.bench.usage import arguments
 
+from session_memory.core.loop.guards import Condition, Guard
+from session_memory.guards.table import FILE, encode_table
 from session_memory.hooks import entry
 
 MUST_MS, GOAL_MS = 30, 15
 """Above the bare interpreter, at p95 (DESIGN, budgets)."""
+GUARDS, GUARDS_MS = 200, 3
+"""How much slower so many guards may make a tool's hook, at the median: the rest is noise."""
 RUNS = 1_000
 
 
@@ -56,6 +61,9 @@ def hook(home: Home, runs: int) -> Section:
             above = percentile(walls[case.name], share) - percentile(bare, share)
             what = f"{case.name}, p{share * 100:.0f} above bare"
             figures.append(Figure(what, above, "ms", *budget))
+    with_guards, without = (walls[f"PreToolUse, {n} guards"] for n in (GUARDS, 0))
+    slower = percentile(with_guards, 0.5) - percentile(without, 0.5)
+    figures.append(Figure(f"{GUARDS} guards above none, p50", slower, "ms", GUARDS_MS))
     note = (
         "times grow with the load of the machine, so judge on a quiet one; the ratio to bare stays"
     )
@@ -77,13 +85,44 @@ def _cases(home: Home) -> list[Case]:
     tool = {**base, "hook_event_name": "PostToolUse", "tool_response": "words " * 150_000}
     begin = {**base, "hook_event_name": "SessionStart", "source": "startup"}
     file = str(Path(entry.__file__))
+    command = {"command": "cd src && CI=1 make build 2>&1 | tail -5", "description": "build"}
+    shell = {**base, "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": command}
+    call = json.dumps(shell).encode()
     return [
         Case("bare python -I -S", ["-c", "pass"]),
         Case("with `import json`", ["-c", "import json"]),
         Case("Stop", [file, "Stop"], json.dumps(stop).encode()),
         Case("PostToolUse, 0.9 MB", [file, "PostToolUse"], json.dumps(tool).encode()),
         Case("SessionStart with memory", [file, "SessionStart"], json.dumps(begin).encode()),
+        *(
+            Case(f"PreToolUse, {n} guards", [_guarded(home, project, n), "PreToolUse"], call)
+            for n in (0, GUARDS)
+        ),
     ]
+
+
+def _condition(number: int) -> Condition:
+    """One kind after the other."""
+    kinds = (
+        Condition("run", words=(f"program{number}", "install"), with_=("--force",)),
+        Condition("edit", paths=(f"generated/{number}/", f"**/*.gen{number}.ts")),
+        Condition("push", branches=(f"release-{number}",)),
+        Condition("check"),
+    )
+    return kinds[number % len(kinds)]
+
+
+def _guarded(home: Home, project: Path, count: int) -> str:
+    """A copy of the hook with so many guards beside it, none of which speaks."""
+    folder = home.root / f"guards-{count}"
+    folder.mkdir()
+    text = "Use `bun`, not `npm`: the lock file is bun's, and npm ignores it. " * 2
+    cure = (Condition("run", words=("make", "check")),)
+    guards = [Guard(f"{n:012x}", "hint", text, _condition(n), cure) for n in range(count)]
+    places = {os.path.realpath(project): [guard.id for guard in guards]}
+    if count:
+        (folder / FILE).write_bytes(encode_table(guards, places))
+    return str(shutil.copy(entry.__file__, folder / "entry.py"))
 
 
 def _prepare(state: Path, project: Path) -> None:

@@ -54,8 +54,8 @@ def test_each_agent_gets_what_its_hooks_can_do(
     hook.client = client
     hook.guard(NPM, r0=choice)
     event = "tool.execute.before" if client == "opencode" else "PreToolUse"
-    given = {"tool_name": "bash", "tool_input": {"command": "npm i"}}
-    answer = hook.call(event, **given)["hookSpecificOutput"]
+    given = {"command": "npm i"}
+    answer = hook.call(event, tool_name="bash", tool_input=given)["hookSpecificOutput"]
     assert answer.get("permissionDecision") == wanted
     assert ("additionalContext" in answer) is (wanted is None)
 
@@ -89,8 +89,9 @@ def test_protected_files_are_known_in_every_way_of_changing_them(hook: Hook) -> 
     assert rule in words(hook.shell("echo x > gen/a.py", "s3"))
     assert rule in words(hook.shell("sed -i s/x/y/ gen/a.py", "s4"))
     patch = "*** Begin Patch\n*** Update File: gen/a.py\n@@\n-x\n+y\n*** End Patch\n"
-    given = {"tool_name": "apply_patch", "tool_input": {"command": patch}}
-    assert rule in words(hook.call("PreToolUse", "s5", **given))
+    given = {"command": patch}
+    patched = hook.call("PreToolUse", "s5", tool_name="apply_patch", tool_input=given)
+    assert rule in words(patched)
     assert hook.edit("other.py", "s6") == {}
     assert hook.shell("cat gen/a.py", "s7") == {}
 
@@ -234,8 +235,8 @@ def test_other_projects_and_repositories_that_ask_for_it_are_left_alone(
     hook.guard(NPM)
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)
-    given = {"tool_name": "Bash", "tool_input": {"command": "npm i"}}
-    assert hook.call("PreToolUse", cwd=str(other), **given) == {}
+    given = {"command": "npm i"}
+    assert hook.call("PreToolUse", cwd=str(other), tool_name="Bash", tool_input=given) == {}
     (hook.project / ".session-memory.toml").write_text("enabled = false\n")
     assert hook.shell("npm i") == {}
 

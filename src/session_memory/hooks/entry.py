@@ -1011,8 +1011,15 @@ class Call:
             self.edits = found
         elif name in READ_TOOLS:
             self.reads = found
+        typed = [words for words, _, _ in self.calls or () if words]
+        named = [words[0] for words in (*typed, *map(inner_words, typed)) if words]
+        self.programs = {os.path.basename(word) for word in named}
         self.edits = [os.path.realpath(path) for path in self.edits if UNSURE not in path]
         self.reads = [os.path.realpath(path) for path in self.reads if UNSURE not in path]
+
+    def may_run(self, when: "Mapping[str, Any]") -> bool:
+        """Whether the program that a condition is about is run at all: most are not."""
+        return (when.get("starts") or when["words"])[0] in self.programs
 
 
 class Memory:
@@ -1082,7 +1089,7 @@ def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) ->
         calls = [one for one in call.calls or () if one[0]]
         return any(pushes_to(words, cwd, when["branches"]) for words, cwd, _ in calls)
     if kind == "run":
-        for words, cwd, _ in call.calls or ():
+        for words, cwd, _ in call.calls or () if call.may_run(when) else ():
             if not words or not runs(when, words):
                 continue
             if any(is_call(cure, words) for cure in guard.get("cures", ())):
@@ -1111,6 +1118,7 @@ def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
     return any(
         is_call(cure, words) or (bool(inner_words(words)) and is_call(cure, inner_words(words)))
         for cure in guard.get("cures", ())
+        if call.may_run(cure)
         for words, _, _ in call.calls or ()
         if words
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import marshal
 import os
 import re
 import shlex
@@ -31,6 +33,8 @@ FIRST_PROFILE = "standard"
 """What launchers of early versions serve: they name none."""
 TOOL_EVENTS = ("PreToolUse", "BeforeTool", "AfterTool", "tool.execute.before")
 """Events that agents tell for guards alone."""
+_HEAD = 16
+"""Bytes before the code in a file of bytecode: version of Python, hash of the source."""
 POSIX_HEAD = "#!/bin/sh\n# Written by `session-memory init`.\n"
 
 
@@ -40,6 +44,18 @@ def source() -> bytes:
 
     text = Path(entry.__file__).read_text(encoding="utf-8")
     return with_table(text, agents().values()).encode()
+
+
+def compiled(data: bytes, name: str) -> bytes:
+    """The hook as Python's bytecode: compiling it costs more than all that it does.
+
+    Another version of Python refuses the file before it reads the payload, and the launcher runs
+    the source instead.
+    """
+    code = compile(data, name, "exec", dont_inherit=True)
+    by_hash = (1).to_bytes(4, "little")  # PEP 552: of this source, not compared with it again
+    head = importlib.util.MAGIC_NUMBER + by_hash + importlib.util.source_hash(data)
+    return head + marshal.dumps(code)
 
 
 def launcher_text(launchers: Launchers) -> str:
@@ -57,13 +73,15 @@ def launcher_text(launchers: Launchers) -> str:
             f'"{launchers.python}" -I -S "{launchers.hook_file}" %*\r\nexit /b 0\r\n'
         )
     python, file = shlex.quote(launchers.python), shlex.quote(str(launchers.hook_file))
+    compiled = shlex.quote(str(launchers.compiled_hook))
     home = "".join(f"{n}={shlex.quote(value)}; export {n}\n" for n, value in variables.items())
     # What a hook printed is passed on when it ended well, so half an answer never reaches a model.
     # Where no hook read the payload, `cat` does: an agent could fail on a closed pipe.
     return (
         f"{POSIX_HEAD}leave() {{ {{ cat <&3 >/dev/null & }} 3<&0 2>/dev/null; exit 0; }}\n"
         f"[ -x {python} ] && [ -r {file} ] || leave\n{_skips_tools(launchers)}{home}"
-        f'said=$({python} -I -S {file} "$@" 2>/dev/null) || leave\n'
+        f'said=$({python} -I -S {compiled} "$@" 2>/dev/null) ||'
+        f' said=$({python} -I -S {file} "$@" 2>/dev/null) || leave\n'
         '[ -n "$said" ] && printf \'%s\\n\' "$said"\nexit 0\n'
     )
 
@@ -158,9 +176,10 @@ def injects(state: Path) -> bool:
 
 def our_files(launchers: Launchers) -> dict[Path, tuple[bytes, int]]:
     """Every file of ours with its content and mode."""
-    settings_file = launchers.state / SETTINGS
+    settings_file, hook = launchers.state / SETTINGS, source()
     files = {
-        launchers.hook_file: (source(), 0o600),
+        launchers.hook_file: (hook, 0o600),
+        launchers.compiled_hook: (compiled(hook, str(launchers.hook_file)), 0o600),
         launchers.hook_launcher: (os.fsencode(launcher_text(launchers)), EXECUTABLE),
         settings_file: (settings(launchers, _read(settings_file)), 0o600),
     }
@@ -180,6 +199,8 @@ def states(launchers: Launchers) -> dict[Path, State]:
     states: dict[Path, State] = {}
     for path, (data, mode) in our_files(launchers).items():
         current = _read(path)
+        if path == launchers.compiled_hook:  # the same code may be written down in several ways
+            current, data = current and current[:_HEAD], data[:_HEAD]
         same = current == data and (os.name != "posix" or path.stat().st_mode & 0o777 == mode)
         states[path] = "missing" if current is None else "current" if same else "outdated"
     return states

@@ -60,6 +60,11 @@ class Launchers(msgspec.Struct, frozen=True):
         """The copy of hooks/entry.py."""
         return self.folder / "entry.py"
 
+    @property
+    def compiled_hook(self) -> Path:
+        """The same as bytecode, which starts in a fraction of the time."""
+        return self.folder / "entry.pyc"
+
     def hook(self, event: str, client: str) -> str:
         """The command line for one event."""
         if self.windows:
