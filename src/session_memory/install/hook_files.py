@@ -46,13 +46,13 @@ def source() -> bytes:
     return with_table(text, agents().values()).encode()
 
 
-def compiled(data: bytes, name: str) -> bytes:
+def compiled(data: bytes) -> bytes:
     """The hook as Python's bytecode: compiling it costs more than all that it does.
 
     Another version of Python refuses the file before it reads the payload, and the launcher runs
     the source instead.
     """
-    code = compile(data, name, "exec", dont_inherit=True)
+    code = compile(data, "entry.py", "exec", dont_inherit=True)
     by_hash = (1).to_bytes(4, "little")  # PEP 552: of this source, not compared with it again
     head = importlib.util.MAGIC_NUMBER + by_hash + importlib.util.source_hash(data)
     return head + marshal.dumps(code)
@@ -179,7 +179,7 @@ def our_files(launchers: Launchers) -> dict[Path, tuple[bytes, int]]:
     settings_file, hook = launchers.state / SETTINGS, source()
     files = {
         launchers.hook_file: (hook, 0o600),
-        launchers.compiled_hook: (compiled(hook, str(launchers.hook_file)), 0o600),
+        launchers.compiled_hook: (compiled(hook), 0o600),
         launchers.hook_launcher: (os.fsencode(launcher_text(launchers)), EXECUTABLE),
         settings_file: (settings(launchers, _read(settings_file)), 0o600),
     }

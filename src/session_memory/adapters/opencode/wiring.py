@@ -86,7 +86,7 @@ export const SessionMemory = async ({{ directory }}) => ({{
     if (said.additionalContext) hints.set(callID, said.additionalContext)
   }},
   "tool.execute.after": async ({{ callID }}, result) => {{
-    if (hints.has(callID)) result.output = `${{result.output}}\n\n${{hints.get(callID)}}`
+    if (hints.has(callID)) result.output += "\\n\\n" + hints.get(callID)
     hints.delete(callID)
   }},
   "experimental.session.compacting": async ({{ sessionID }}) => {{
