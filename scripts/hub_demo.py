@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
@@ -59,18 +59,35 @@ def plain_environment(**more: object) -> dict[str, str]:
     return {**kept, **{name: str(value) for name, value in more.items()}}
 
 
+def started_s3() -> tuple[S3Server, str]:
+    """A server with a bucket. It needs eight ports: somebody else may take one before it does."""
+    for left in (2, 1, 0):
+        server = None
+        try:
+            server = S3Server()
+            return server, server.make_bucket("texts")
+        except FileNotFoundError:
+            raise
+        except Exception:  # obstore's errors have no common parent of their own
+            if server is not None:
+                server.close()
+            if not left:
+                raise
+    raise AssertionError  # the last attempt returned or raised
+
+
 @contextlib.contextmanager
-def running_hub(root: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+def running_hub(root: Path) -> Generator[tuple[str, Mapping[str, str]]]:
     """The hub's address, and the environment in which `hub` commands reach it."""
     with contextlib.ExitStack() as stack:
         postgres = PostgresServer()
         stack.callback(postgres.close)
-        s3 = S3Server()
+        s3, bucket = started_s3()
         stack.callback(s3.close)
         environment = plain_environment(
             HOME=root,
             SESSION_MEMORY_HOME=root / "hub",
-            HUB_OBJECTS=s3.make_bucket("texts"),
+            HUB_OBJECTS=bucket,
             HUB_VAULT=root / "vault",
             **s3.environment(),
         )

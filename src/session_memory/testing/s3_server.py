@@ -105,7 +105,8 @@ class S3Server:
                 store.delete("made")
                 return f"s3://{name}"
             except Exception:
-                if time.monotonic() > deadline:
+                ended = self._process is None or self._process.poll() is not None
+                if ended or time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
 
