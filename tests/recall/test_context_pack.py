@@ -384,6 +384,15 @@ def test_finished_work_is_told_by_its_commit_alone(memory: Memory) -> None:
 
 
 @pytest.mark.rows("RSM-01")
+def test_what_stands_on_the_main_branch_is_no_longer_in_work(memory: Memory) -> None:
+    git = GitState("main", "1a2b3c4", "Lay the first row", 5, pushed=True, merged=True)
+    memory.session("a", ("user_request", "Mend the roof before winter"), **(ROOF | {"git": git}))
+    found = pack(memory).text
+    assert 'on `main`: 1a2b3c4 "Lay the first row", pushed\n' in found
+    assert "Edited" not in found and "crooked" in found
+
+
+@pytest.mark.rows("RSM-01")
 def test_a_check_that_failed_last_did_not_pass(memory: Memory) -> None:
     failed = CommandRun("make test", 1, True, at=START, seq=9, verifies=True)
     memory.session("a", **(ROOF | {"commands": (*ROOF["commands"], failed)}))  # type: ignore[misc]

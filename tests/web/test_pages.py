@@ -15,6 +15,8 @@ from tests.web.served import Served, serving
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, tokens
 from session_memory.clock import now_ms
+from session_memory.core.event_ids import event_id
+from session_memory.memory.layout import MEMORY, memory_root
 from session_memory.store.sqlite.connection import SCHEMA_VERSION
 from session_memory.store.values import SessionQuery
 from session_memory.testing.old_stores import back_to_version_20
@@ -191,6 +193,25 @@ def test_an_error_is_answered_with_what_fixed_it_and_hits_show_why_they_matched(
         assert "What fixed" not in shown(served, "/search?q=faster")
         assert "<mark>faster</mark>" in served.ask("/search?q=faster").text
         assert "Nothing found" in shown(served, "/search?q=faster&days=7")
+
+
+@pytest.mark.rows("WEB-22")
+def test_a_line_of_memory_that_answers_stands_on_the_page(
+    space: Workspace, work: ClaudeLog
+) -> None:
+    number = number_of(space, work)
+    with space.store() as store:
+        project = next(iter(store.projects()))
+    folder = memory_root(space.store_directory, project.root or "")
+    folder.mkdir(parents=True)
+    line = f"- <b>Tiles</b> are kept in the cellar [e:{event_id(number, 0)}]\n"
+    (folder / MEMORY).write_text(f"# Memory\n\n{line}", encoding="utf-8")
+    with opened(space) as served:
+        path = "/search?q=tiles+in+the+cellar"
+        assert "In MEMORY.md" in shown(served, path)
+        text = served.ask(path).text
+        assert "&lt;b&gt;" in text and "<b>" not in text
+        assert f"/sessions/{number}?at=0#e0" in text and f'href="/memory/{project.key}"' in text
 
 
 @pytest.mark.rows("WEB-13")

@@ -127,7 +127,7 @@ def _resume(session: KnownSession) -> list[str]:
         *(
             ()
             if _is_finished(digest)
-            else (_files(digest, session.roots), _last_words(digest, day))
+            else (_files_in_work(digest, session.roots), _last_words(digest, day))
         ),
     ]
 
@@ -139,7 +139,8 @@ def _branch(git: GitState | None, branch: str | None, day: str) -> str:
         return ""
     if not state.commit:
         return "" if name in MAIN_BRANCHES else f"Last work ({day}) on branch `{name}`"
-    where = "merged" if state.merged else "pushed" if state.pushed else "push not seen"
+    is_merged = state.merged and name not in MAIN_BRANCHES  # nothing is merged into itself
+    where = "merged" if is_merged else "pushed" if state.pushed else "push not seen"
     request = f", PR #{state.pull_request}" if state.pull_request else ""
     subject = excerpt(state.subject, _COMMAND_CHARS)
     return f'Last commit ({day}) on `{name}`: {state.commit} "{subject}", {where}{request}'
@@ -157,7 +158,10 @@ def _last_check(digest: Digest) -> str:
     return f"Passed last ({when}): `{command}`" if len(command) <= _COMMAND_CHARS else ""
 
 
-def _files(digest: Digest, roots: Sequence[str]) -> str:
+def _files_in_work(digest: Digest, roots: Sequence[str]) -> str:
+    """What was edited; nothing once it stands on the main branch."""
+    if digest.git is not None and digest.git.merged:
+        return ""
     edited = sorted(
         (path for path, count in digest.files.items() if count),
         key=lambda path: -digest.files[path],

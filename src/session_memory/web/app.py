@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -28,6 +29,7 @@ from session_memory.web.context import WebContext
 from session_memory.web.guard import FORM_TOKEN, Guard, Place
 from session_memory.web.html import environment, render
 from session_memory.web.page import Download, GoTo, Handler, Made, Page, PageRequest
+from session_memory.web.warm_up import WarmUp
 
 PAGES: dict[str, str] = {
     "/": "home.home",
@@ -87,14 +89,21 @@ def make_app(
 ) -> ASGIApp:
     """Every page behind the guard."""
     templates = environment(context.paths.cache / "templates")
-    routes = [
-        Route(path, _endpoint(context, access, templates, _handler(name)), methods=["GET"])
-        for path, name in PAGES.items()
-    ]
-    routes += [
-        Route(path, _endpoint(context, access, templates, _handler(name)), methods=["POST"])
-        for path, name in DECISIONS.items()
-    ]
+    warm_up = WarmUp([name.partition(".")[0] for name in PAGES.values()], templates)
+
+    def endpoint(name: str) -> Callable[[Request], Response]:
+        answer = _endpoint(context, access, templates, _handler(name))
+
+        def answer_first(request: Request) -> Response:
+            response = answer(request)
+            if warm_up.is_due and response.status_code == 200:  # a redirect is not yet a page
+                response.background = BackgroundTask(warm_up.run)
+            return response
+
+        return answer_first
+
+    routes = [Route(path, endpoint(name), methods=["GET"]) for path, name in PAGES.items()]
+    routes += [Route(path, endpoint(name), methods=["POST"]) for path, name in DECISIONS.items()]
     static = StaticFiles(packages=[("session_memory.web", "static")])
     pages = Starlette(
         routes=[*routes, Mount("/static", static)],

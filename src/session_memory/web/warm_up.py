@@ -1,0 +1,43 @@
+"""Loads what the other screens need, once, after the first one was sent.
+
+So start is quick, and so is the first look at each screen: importing what a screen needs takes up
+to half a second, which is the reader's time before a page is sent and nobody's after it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from threading import Lock
+
+from jinja2 import Environment
+
+YIELD_SECONDS = 0.0005
+"""How long loading goes on before a request that came meanwhile gets its turn."""
+
+
+class WarmUp:
+    """The modules and templates of all screens, until they are loaded."""
+
+    def __init__(self, modules: Iterable[str], templates: Environment) -> None:
+        self._modules = tuple(dict.fromkeys(modules))
+        self._templates = templates
+        self._lock = Lock()
+        self.is_due = True
+
+    def run(self) -> None:
+        """Load everything, the first time this is called."""
+        with self._lock:
+            if not self.is_due:
+                return
+            self.is_due = False
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(YIELD_SECONDS)
+        try:
+            for name in self._modules:
+                import_module(f"session_memory.web.{name}")
+            for name in self._templates.list_templates(extensions=["html"]):
+                self._templates.get_template(name)
+        finally:
+            sys.setswitchinterval(before)
