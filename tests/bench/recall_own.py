@@ -1,10 +1,11 @@
-"""Sixty questions a developer asks weeks later, over logs of real sessions outside this repository.
+"""Eighty questions a developer asks weeks later, over logs of real sessions outside this project.
 
 They were written by reading the sessions: how, why, command, error, paraphrase, symbol.
 `recall_questions.json` has each question and where its answer stands: session and byte position of
 the records, none of their text. A result is right when it shows such a record. Without the logs
 the run says so and skips. Every second question of a kind is held back from choosing weights, and
-those marked `later` were written, by reading again, after the weights were chosen.
+those marked `later` were written, by reading again, after the weights were chosen: 1 for the
+first choice of them, 2 for the second.
 
 `python -m tests.bench.recall_own [--misses]`
 """
@@ -43,7 +44,7 @@ class Asked(NamedTuple):
     text: str
     held_back: bool
     gold: frozenset[int]
-    later: bool
+    later: int
 
 
 class Found(NamedTuple):
@@ -86,8 +87,8 @@ def questions(store: Store) -> list[Asked]:
         gold = frozenset(event for place in places for event in known.get(place, ()))
         number = count[one["kind"]] = count.get(one["kind"], 0) + 1
         if gold:
-            is_later = one.get("later", False)
-            asked.append(Asked(one["kind"], one["question"], number % 2 == 0, gold, is_later))
+            later = int(one.get("later", 0))
+            asked.append(Asked(one["kind"], one["question"], number % 2 == 0, gold, later))
     return asked
 
 
@@ -141,7 +142,8 @@ def lines(system: str, found: Sequence[Found]) -> Iterable[dict[str, object]]:
     halves = {
         "dev": [one for one in found if not one.asked.held_back and not one.asked.later],
         "held": [one for one in found if one.asked.held_back and not one.asked.later],
-        "later": [one for one in found if one.asked.later],
+        "later": [one for one in found if one.asked.later == 1],
+        "latest": [one for one in found if one.asked.later == 2],
         "all": list(found),
     }
     for half, part in halves.items():

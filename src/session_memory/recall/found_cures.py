@@ -1,15 +1,13 @@
-"""Cures as answers: what failed and what made it work are one item with a score of its own.
+"""Cures as answers: what failed and what made it work are one item.
 
 A cure has no index of its own. It was read from events that have one, its failure and the steps
-that helped, so a question that looks like it finds those; and what is not stored twice need not be
-forgotten twice.
+that helped, so a question that looks like it finds those, and the best of them says where the cure
+stands; and what is not stored twice need not be forgotten twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import msgspec
 
 from session_memory.core.event_ids import event_id
 from session_memory.core.forget import FORGOTTEN
@@ -20,8 +18,6 @@ from session_memory.store.search_rank import Hit
 LOOKED_AT = 40
 """Hits among which events of cures are looked for: the same for every page."""
 MOST_SESSIONS = 12
-BOTH = 0.03
-"""What each further event of a cure adds to the best one, as a part of its own score."""
 
 
 def with_cures(
@@ -43,17 +39,11 @@ def with_cures(
         if cure is not None:
             found.setdefault(event_id(hit.session, cure.error_seq), []).append(hit)
     cured: dict[int, Cure] = {}
-    order = list(hits)
+    repeats: set[Hit] = set()
     for best, *others in (sorted(each, key=lambda hit: -hit.score) for each in found.values()):
         cured[best.event or 0] = of_event[best.event or 0]
-        for other in others:
-            order.remove(other)
-        score = best.score + BOTH * sum(other.score for other in others)
-        if score > best.score:
-            order.remove(best)
-            place = next((n for n, hit in enumerate(order) if hit.score < score), len(order))
-            order.insert(place, msgspec.structs.replace(best, score=score))
-    return order, cured
+        repeats.update(others)
+    return [hit for hit in hits if hit not in repeats], cured
 
 
 def looks_like(cure: Cure, stems: Sequence[str]) -> bool:

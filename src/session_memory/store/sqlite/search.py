@@ -7,7 +7,9 @@ everywhere, the newest rows are taken unscored.
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -53,6 +55,7 @@ _RESULT_OF = (
     "(e.kind = 'tool_result' AND EXISTS (SELECT 1 FROM event c WHERE c.id BETWEEN e.id - 64"
     " AND e.id - 1 AND c.call_id = e.call_id AND c.tool = ?))"
 )
+_NUMBERS = msgspec.json.Decoder(list[int])
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
 
@@ -72,9 +75,11 @@ def find(
     if not terms:
         return []
     given = where or TextFilter()
-    terms = _known_or_similar(db, terms)
     scope = _scope(db, given)
-    alone, held = _hits(db, _Index.of("event_text", given, scope), terms)
+    events = _Index.of("event_text", given, scope)
+    held = {word: _holding(db, events, word) for word in terms.words}
+    terms = _known_or_similar(db, terms, held)
+    alone, held = _hits(db, events, terms, held)
     in_context, noted = list[Scored](), list[Noted]()
     if given.may_be_turns:
         in_context, _ = _hits(db, _Index.of("turn_text", given, scope), terms)
@@ -92,9 +97,9 @@ def word_counts(db: Database, words: tuple[str, ...]) -> dict[str, int]:
     return {word: len(_holding(db, index, word)) for word in words}
 
 
-def _known_or_similar(db: Database, terms: Terms) -> Terms:
+def _known_or_similar(db: Database, terms: Terms, held: Mapping[str, set[int]]) -> Terms:
     """The same terms, with words of the index in place of those it does not hold at all."""
-    unknown = [word for word in terms.words if not _is_known(db, word)]
+    unknown = [word for word in terms.words if not held[word] and not _is_known(db, word)]
     if not unknown:
         return terms
     found = {word: similar_words(db, word) for word in unknown}
@@ -182,13 +187,18 @@ class _Index(msgspec.Struct, frozen=True):
         return f"SELECT {what} FROM {self.rows} AND {condition} AND {self.name} MATCH ?"
 
 
-def _hits(db: Database, index: _Index, terms: Terms) -> tuple[list[Scored], dict[str, set[int]]]:
+def _hits(
+    db: Database, index: _Index, terms: Terms, held: Mapping[str, set[int]] = MappingProxyType({})
+) -> tuple[list[Scored], dict[str, set[int]]]:
     """The best rows of one index, and the rows that hold each of the words that tell something.
 
-    Best are those that hold rare terms, and before them those with all.
+    Best are those that hold rare terms, and before them those with all. `held` are rows that hold
+    words, as far as they are known already.
     """
     # Counting looks at sessions only: reading each event to know whether it counts takes too long.
-    holding = {word: _holding(db, index, word) for word in terms.words}
+    holding = {
+        word: held[word] if word in held else _holding(db, index, word) for word in terms.words
+    }
     counts = {word: len(found) for word, found in holding.items()}
     known = sorted((word for word in terms.words if counts[word]), key=lambda word: counts[word])
     if not known:
@@ -212,15 +222,15 @@ def _near(
     if index.name != "event_text":
         return []
     pairs = list(pairwise(words))[:MOST_PAIRS]
-    close = f"{index.select(f'{index.name}.rowid', every=True)} LIMIT {index.most_scored}"
+    close = f"{index.select(f'{index.name}.rowid AS id', every=True)} LIMIT {index.most_scored}"
     near: list[set[int]] = []
     for pair in pairs:
         rarer = min(counts[word] for word in pair)
         # Two words that stand everywhere take too long to be looked for together.
         is_looked_for = 0 < rarer <= index.most_scored
         expression = f"NEAR({' '.join(map(_quoted, pair))}, {NEARNESS})"
-        found = rows(db, close, (*index.bindings, expression)) if is_looked_for else []
-        near.append({row[0] for row in found})
+        bindings = (*index.bindings, expression)
+        near.append(_numbers(db, close, bindings) if is_looked_for else set())
     return near
 
 
@@ -256,12 +266,14 @@ def _scored(db: Database, index: _Index, expression: str) -> dict[int, float]:
 
 def _holding(db: Database, index: _Index, word: str) -> set[int]:
     """Rows that hold a word; where they are too many to be scored, one more than that."""
-    selected = rows(
-        db,
-        f"{index.select(f'{index.name}.rowid', every=True)} LIMIT {index.most_scored + 1}",
-        (*index.bindings, _quoted(word)),
-    )
-    return set(chain.from_iterable(selected))
+    inner = f"{index.select(f'{index.name}.rowid AS id', every=True)} LIMIT {index.most_scored + 1}"
+    return _numbers(db, inner, (*index.bindings, _quoted(word)))
+
+
+def _numbers(db: Database, inner: str, bindings: Sequence[Any]) -> set[int]:
+    """What a statement selects as `id`: as one list it comes in half the time of many rows."""
+    ((listed,),) = rows(db, f"SELECT json_group_array(id) FROM ({inner})", bindings)
+    return set(_NUMBERS.decode(listed))
 
 
 def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
