@@ -212,6 +212,8 @@ def test_a_line_of_memory_that_answers_stands_on_the_page(
         text = served.ask(path).text
         assert "&lt;b&gt;" in text and "<b>" not in text
         assert f"/sessions/{number}?at=0#e0" in text and f'href="/memory/{project.key}"' in text
+        page = served.ask(f"/memory/{project.key}").text
+        assert f'<a href="/sessions/{number}?at=0#e0">{number}:0</a>' in page and "<b>" not in page
 
 
 @pytest.mark.rows("WEB-13")

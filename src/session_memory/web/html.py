@@ -20,7 +20,7 @@ from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import safe
 from session_memory.errors import SessionMemoryError
 from session_memory.paths import private_dir
-from session_memory.web.markdown import rendered
+from session_memory.web.markdown import rendered, with_evidence
 from session_memory.web.page import Page
 
 _LONG_SECONDS = 100
@@ -51,6 +51,7 @@ def environment(compiled: Path | None = None) -> Environment:
         "name": name,
         "marked": marked,
         "markdown": rendered,
+        "with_evidence": with_evidence,
         "clock": clock,
         "duration": duration,
         "short": short,

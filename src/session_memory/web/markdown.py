@@ -1,4 +1,4 @@
-"""Markdown as agents write it, as a few harmless elements: nothing in it loads or links."""
+"""Markdown as agents write it, as a few harmless elements: nothing loads or leads elsewhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
+from session_memory.core.event_ids import event_name, split
 from session_memory.core.text.safe_text import safe
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
@@ -14,12 +15,24 @@ _HEADING = re.compile(r"^#{1,6}\s+(.+)$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.+)$")
 _INLINE = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*|\[([^\]\n]{1,200})\]\(([^)\s]{1,500})\)")
 _RULE = re.compile(r"^\s*([-*_])(?:\s*\1){2,}\s*$")
+_CITED = re.compile(r"\[e:(\d{1,18})\]")
 _DEEPEST = 4
 
 
 def rendered(text: str) -> Markup:
     """Headings, lists, code and bold words; everything else is a paragraph as it was typed."""
     return Markup("").join(_blocks(safe(text).split("\n")))
+
+
+def with_evidence(page: Markup) -> Markup:
+    """The same, with the events that lines of a memory cite as links to them."""
+
+    def link(cited: re.Match[str]) -> str:
+        session, seq = split(int(cited[1]))
+        address = f"/sessions/{session}?at={seq}#e{seq}"
+        return Markup('<a href="{}">{}</a>').format(address, event_name(int(cited[1])))
+
+    return Markup(_CITED.sub(link, str(page)))  # it is escaped: digits alone change
 
 
 def _blocks(lines: list[str]) -> Iterator[Markup]:

@@ -28,7 +28,8 @@ FIELDS = ("q", "project", "agent", "kind", "tool", "file", "days", "errors")
 _DAY_MS = 86_400_000
 _NAME_CHARS = 80
 _ERROR = re.compile(
-    r"error|exception|fail|not found|no such|cannot|can't|denied|refused|traceback|panic|fatal",
+    r"error|exception|fail|not found|no such|no matches|cannot|can't|denied|refused|traceback|panic"
+    r"|fatal|unknown|unrecogni[sz]ed|undefined|invalid|unexpected|timed out",
     re.IGNORECASE,
 )
 """Words of a query that asks for a cure."""
