@@ -17,8 +17,11 @@ from session_memory.testing.workspace import Workspace
 
 JUNK = "\x1b[31m\udcff\x07evil"
 HUGE = "9" * 50_000
-CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-WAITS = ("mcp", "tail", "web", "worker run")
+CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+WAITS = (
+    *("mcp", "tail", "web", "worker run", "hub serve"),
+    *("fleet detect", "fleet measure", "fleet redistil"),
+)
 """Run until they are stopped, or start processes: only calls that are refused at once."""
 Call = tuple[str, ...]
 

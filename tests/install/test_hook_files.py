@@ -203,6 +203,7 @@ def test_files_of_ours_are_for_their_owner_alone(machine: Machine) -> None:
     modes = {path.name: path.stat().st_mode & 0o777 for path in machine.launcher.parent.iterdir()}
     assert modes == {
         "entry.py": 0o600,
+        "entry.pyc": 0o600,
         "session-memory-hook": 0o700,
         "session-memory-server": 0o700,
     }

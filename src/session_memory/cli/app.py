@@ -226,7 +226,7 @@ class LazyGroup(VerbGroup):
         """The verb of this name in another section, or the one that is spelled most alike."""
         inner = {
             verb: f"{name} {verb}"
-            for name, section in VERBS.items()
+            for name, section in reversed(VERBS.items())  # of equal names the first one counts
             if isinstance(section, Section)
             for verb in section.verbs
         }

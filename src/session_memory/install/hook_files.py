@@ -20,6 +20,7 @@ from session_memory.adapters.wiring.json_text import as_list, as_object
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks, WholeFile
 from session_memory.atomic_files import replace_file
+from session_memory.file_names import name_to_text
 from session_memory.guards.table import FILE
 from session_memory.install.hook_table import with_table
 from session_memory.paths import private_dir
@@ -160,6 +161,8 @@ def _hook_places(client: Client) -> Iterator[list[str]]:
         for path, our_parts in client.files(context, launchers).items():
             if not any(isinstance(part, JsonHooks | WholeFile) for part in our_parts):
                 continue
+            if name_to_text(path) != path:
+                continue  # not UTF-8: `init` refuses to write there
             place = [os.path.normpath(path)]
             if client.approvals is not None and project is None:
                 place.append(os.path.join(os.path.dirname(path), client.approvals.config_file))
