@@ -189,7 +189,7 @@ def test_secrets_are_found_where_only_a_digest_is_left(space: Workspace) -> None
     assert clean.returncode == 0
     assert clean.stdout.endswith(
         "looked at: events, digests, facts and observations, patterns, agent notes, memories,"
-        " journals, injection, told lines, saved searches\n"
+        " journals, memory fixes, guards, injection, recovery, told lines, saved searches, team\n"
     )
 
 
