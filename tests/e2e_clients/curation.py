@@ -230,8 +230,9 @@ class Curation:
         words = self.client.call(self.box, self.box.prompt("hello", "are you there?"), [])
         self.box.run_client("next", [*words, *_trust(self.client, self.way)])
 
-    def _notes(self) -> list[dict[str, Any]]:
-        return (self.box.ours_json("project", "memory", "notes") or {"notes": []})["notes"]
+    def _notes(self, *options: str) -> list[dict[str, Any]]:
+        answer = self.box.ours_json("project", "memory", "notes", *options)
+        return (answer or {"notes": []})["notes"]
 
     def _shown(self, run: str) -> str:
         """All that the model saw in a run: prompts, and results of tools and commands."""
@@ -282,17 +283,17 @@ class Curation:
         return "still in MEMORY.md" if scripts.NOTED in told else ""
 
     def _forgotten(self, notes: list[dict[str, Any]]) -> str:
-        """By the session that a line cites, by the one that wrote it, and by its words."""
+        """By the session that a line cites, and by the one that wrote it."""
         self.box.ours("project", "memory", "confirm", *(note["id"] for note in notes))
         self.box.ours("sweep")
         self.box.ours("forget", "--session", self.work, "--yes")
         if scripts.MEMORY_LINE in self.box.ours("project", "memory", "show"):
             return "the line outlived the session it cites"
-        (noted,) = [note for note in notes if note["text"] == scripts.NOTED]
-        if noted["session"] == "unknown":
-            self.box.ours("forget", "--text", scripts.NOTED, "--yes")
-        else:
-            self.box.ours("forget", "--session", noted["session"], "--yes")
+        left = self._notes("--all")
+        writers = {str(note["session"]) for note in left if note["text"] == scripts.NOTED}
+        if len(writers) != 1 or "unknown" in writers:
+            return f"the session that wrote it is not known: {sorted(writers)}"
+        self.box.ours("forget", "--session", *writers, "--yes")
         told = self.box.ours("project", "memory", "show")
-        kept = json.dumps(self.box.ours_json("project", "memory", "notes", "--all"))
+        kept = json.dumps(self._notes("--all"))
         return "still there" if scripts.NOTED in told + kept else ""

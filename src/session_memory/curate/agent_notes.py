@@ -27,6 +27,8 @@ TEXT_LIMIT = 400
 MAX_WAITING = 200
 """An agent in a loop must not fill the disk, nor the list that a person has to read."""
 _ID_BYTES = 4
+UNKNOWN = "unknown"
+"""The session of a note whose agent did not name it."""
 
 Kind = Literal["observation", "rule", "correction", "memory", "wording"]
 """`memory` is a line for MEMORY.md; `wording` is a text for a rule that detection found."""

@@ -17,6 +17,7 @@ from session_memory.core.loop.guards import Choice
 from session_memory.curate.agent_notes import forget_notes, read_notes, rewrite_notes
 from session_memory.curate.native_fixes import Applied, drop_applied, read_applied
 from session_memory.curate.note_decisions import memory_line
+from session_memory.curate.note_sessions import find_writers, without_session
 from session_memory.forget import packs, patterns
 from session_memory.forget.copies import agents_logs, other_copies, wiring_record
 from session_memory.forget.hook_files import forget_hook_files
@@ -53,12 +54,21 @@ class Feature(msgspec.Struct, frozen=True):
     """Whether any text would be changed."""
 
 
-def _forget_agent_notes(context: ForgetContext, gone: ForgottenSessions) -> None:
-    """Remove notes, and the lines that confirmed ones became."""
-    lines = UserLines(context.store, context.paths.data, lambda: context.now)
-    for note in forget_notes(context.paths.data, gone):
+def _forget_agent_notes(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+    """Remove notes, and the lines that confirmed ones became; names those of an unknown session."""
+    data = context.paths.data
+    lines = UserLines(context.store, data, lambda: context.now)
+    find_writers(context.store, data, lambda: context.now)
+    for note in forget_notes(data, gone):
         if note.state == "confirmed" and note.kind not in ("rule", "wording"):
             lines.remove(note.root, memory_line(note))
+    agents = {flavor for flavor, _ in gone.sessions}
+    left = [note for note in without_session(read_notes(data)) if note.flavor in agents]
+    why = (
+        "its agent did not say in which session it wrote it; `project memory notes --all` shows it,"
+        " `forget --text` forgets it"
+    )
+    return ForgetReport(remains=tuple(Remains(f"note {note.id}", why) for note in left))
 
 
 def _forget_memories(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:

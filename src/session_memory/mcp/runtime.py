@@ -141,6 +141,7 @@ class Runtime:
 
     def _writer(self, opened: _OpenStore, caller: Caller) -> Writer:
         """Who writes about which project."""
+        from session_memory.curate.agent_notes import UNKNOWN
         from session_memory.curate.take_notes import Writer
         from session_memory.redact import Redactor, make_redactor, render
 
@@ -149,7 +150,7 @@ class Runtime:
         return Writer(
             store=opened.store,
             flavor=caller.flavor or "an unknown agent",
-            session=caller.external_session_id or "unknown",
+            session=caller.external_session_id or UNKNOWN,
             project=self._project_of(opened, caller),
             data=self.paths.data,
             clock=self._clock,

@@ -35,6 +35,10 @@ class UserLines:
         """Take a line out of the user part."""
         self._change(root, lambda lines: [other for other in lines if other != line])
 
+    def replace(self, root: str, old: str, new: str) -> None:
+        """Put a line where another one stands; where it does not, nothing happens."""
+        self._change(root, lambda lines: [new if line == old else line for line in lines])
+
     def _change(self, root: str, change: Callable[[list[str]], list[str]]) -> None:
         name, owner = normalised(root), manual_owner(secrets.token_hex(6))
         memories = self._store.memories

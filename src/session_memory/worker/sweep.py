@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from session_memory.errors import StoreError, StoreLocked
+from session_memory.errors import SessionMemoryError, StoreError, StoreLocked
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.last_sweep import note_error, note_report
 from session_memory.ingest.report import Steps, SweepReport
@@ -33,7 +33,7 @@ def sweep_and_mine(
         note_error(last_sweep, context.clock(), error)
         raise
     _keep_report(context, last_sweep, report)
-    if report.digested and not mine_digested(context, report):
+    if report.digested and not (_find_writers(context, report) & mine_digested(context, report)):
         _keep_report(context, last_sweep, report)
     return report
 
@@ -47,6 +47,19 @@ def _keep_report(context: SweepContext, last_sweep: Path, report: SweepReport) -
             f"everything was stored, but not the report of this sweep: {error.strerror}"
             f" ({last_sweep.parent}); `status` shows the one before"
         )
+
+
+def _find_writers(context: SweepContext, report: SweepReport) -> bool:
+    """Find the sessions of notes whose agents did not name theirs; False where that failed."""
+    from session_memory.curate.note_sessions import find_writers  # not for an idle sweep
+
+    try:
+        with context.open_store() as store:
+            find_writers(store, Path(context.store_directory), context.clock)
+    except SessionMemoryError as error:
+        report.warnings.append(f"notes of agents keep an unknown session: {error.message}")
+        return False
+    return True
 
 
 def mine_digested(context: SweepContext, report: SweepReport) -> bool:
