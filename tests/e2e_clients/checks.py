@@ -186,7 +186,7 @@ def compacted(seen: Seen) -> str:
 
 
 def recovered(seen: Seen) -> str:
-    """The first turn after the compaction was told what its log shows, and went on at once."""
+    """The first turn after the compaction was told what its log shows, as early as can be."""
     rounds = [r for r in asked(seen.requests, "after", "told") if r.get("run") == "after"]
     if not rounds:
         return "no request after the compaction"
@@ -196,7 +196,8 @@ def recovered(seen: Seen) -> str:
     if f"- Last check that passed: `ls -1 && {scripts.FAILING}`" not in text:
         return "it was not told which check passed"
     looked = [r for r in rounds if r["scenario"] == "after" and r["calls"]]
-    return f"{len(looked)} requests before it was told" if looked else ""
+    late = len(looked) > seen.client.looks_first
+    return f"{len(looked)} requests before it was told" if late else ""
 
 
 def listed(seen: Seen) -> str:

@@ -40,6 +40,8 @@ class Client(NamedTuple):
     """Check to the reason why the client cannot have it."""
     init: tuple[str, ...] = ()
     """What its user adds to `init`."""
+    looks_first: int = 0
+    """Requests of a turn before a hook can tell its model anything."""
 
     def greet(self, box: Sandbox) -> list[str]:
         """A session from before we came."""
@@ -230,6 +232,7 @@ GROK = Client(
     ),
     session_id=_grok_id,
     hooks=frozenset({"session_start", "stop", "subagent_stop", "pre_compact", "session_end"}),
+    looks_first=1,  # its hooks speak beside the result of a tool alone
 )
 
 # Gemini CLI and Qwen Code, which began as a copy of it

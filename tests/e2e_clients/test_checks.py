@@ -144,6 +144,16 @@ def test_every_check_can_fail(check: str) -> None:
     assert verdicts(broken(check))[check].startswith("FAIL: ")
 
 
+def test_a_client_whose_hooks_speak_beside_results_may_look_once_before_it_is_told() -> None:
+    seen = good()
+    looked = request("after", "after", calls=[{"name": "shell"}])
+    once, twice = ([looked] * times + seen.requests for times in (1, 2))
+    late = seen._replace(client=seen.client._replace(looks_first=1))
+    assert "before it was told" in checks.recovered(seen._replace(requests=once))
+    assert checks.recovered(late._replace(requests=once)) == ""
+    assert "before it was told" in checks.recovered(late._replace(requests=twice))
+
+
 def test_a_secret_that_was_never_printed_proves_nothing() -> None:
     assert "proves nothing" in checks.secret(good()._replace(secret_logged=False))
 

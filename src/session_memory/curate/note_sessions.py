@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from session_memory.clock import Clock
 from session_memory.core.schema import Session
-from session_memory.curate.agent_notes import UNKNOWN, Note, changing_notes, read_notes
+from session_memory.curate.agent_notes import UNKNOWN, Note, changing_notes
 from session_memory.curate.note_decisions import memory_line
 from session_memory.errors import Refused
 from session_memory.memory.user_lines import UserLines
@@ -20,8 +20,6 @@ _WRITES = ("mem_note", "mem_draft", "mem_memory_write")
 
 def find_writers(store: MemoryStore, data: Path, clock: Clock) -> int:
     """Give notes without a session the one whose log shows the call; returns how many got one."""
-    if not without_session(read_notes(data)):
-        return 0
     lines, found = UserLines(store, data, clock), 0
     with changing_notes(data) as notes:
         for index, note in enumerate(notes):

@@ -51,11 +51,15 @@ def _keep_report(context: SweepContext, last_sweep: Path, report: SweepReport) -
 
 def _find_writers(context: SweepContext, report: SweepReport) -> bool:
     """Find the sessions of notes whose agents did not name theirs; False where that failed."""
-    from session_memory.curate.note_sessions import find_writers  # not for an idle sweep
+    from session_memory.curate.agent_notes import UNKNOWN, read_notes  # not for an idle sweep
 
+    data = Path(context.store_directory)
     try:
-        with context.open_store() as store:
-            find_writers(store, Path(context.store_directory), context.clock)
+        if any(note.session == UNKNOWN for note in read_notes(data)):
+            from session_memory.curate.note_sessions import find_writers  # 150 modules more
+
+            with context.open_store() as store:
+                find_writers(store, data, context.clock)
     except SessionMemoryError as error:
         report.warnings.append(f"notes of agents keep an unknown session: {error.message}")
         return False
