@@ -68,14 +68,15 @@ def watched(browser: Browser, served: Served) -> Iterator[Watched]:
 @pytest.mark.rows("WEB-04")
 def test_every_screen_is_accessible_and_fits_and_stays_here(watched: Watched) -> None:
     for path in PATHS:
-        for width in (400, 1600):
+        for width, scheme in ((400, "dark"), (1600, "light")):
             watched.page.set_viewport_size({"width": width, "height": 800})
+            watched.page.emulate_media(color_scheme=scheme)
             watched.goto(path)
             wide = watched.page.evaluate("document.documentElement.scrollWidth")
             assert wide <= width, (path, width, wide)
-        found = Axe().run(watched.page).response["violations"]
-        serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
-        assert serious == [], (path, found)
+            found = Axe().run(watched.page).response["violations"]
+            serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
+            assert serious == [], (path, scheme, found)
     assert watched.errors == []
     assert watched.foreign == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ class LastSweep(msgspec.Struct):
     finished_at: int = 0
     """When the last one finished; 0 if none has."""
     report: dict[str, Any] = {}
+    redacted: dict[str, int] = {}
+    """How often each rule found a secret, in all sweeps so far."""
     error: str | None = None
     """What stopped a later sweep, if anything did."""
     error_at: int = 0
@@ -33,9 +36,15 @@ def read_last_sweep(path: Path) -> LastSweep | None:
         return None
 
 
-def note_report(path: Path, now_ms: int, report: SweepReport) -> None:
-    """Keep the report of a finished sweep."""
-    _write(path, LastSweep(now_ms, msgspec.to_builtins(report)))
+def redacted_so_far(path: Path) -> Counter[str]:
+    """How often each rule found a secret, up to the last sweep that is known."""
+    last = read_last_sweep(path) or LastSweep()
+    return Counter(last.redacted or last.report.get("redactions", {}))  # an older file has no sum
+
+
+def note_report(path: Path, now_ms: int, report: SweepReport, redacted: Counter[str]) -> None:
+    """Keep the report of a finished sweep, and how often secrets were redacted before it."""
+    _write(path, LastSweep(now_ms, msgspec.to_builtins(report), redacted + report.redactions))
 
 
 def note_error(path: Path, now_ms: int, error: Exception) -> None:
@@ -57,7 +66,7 @@ def keep_only_numbers(path: Path) -> None:
             key: count for key, count in last.report.items() if isinstance(count, int | float)
         }
         with suppress(OSError):  # a full disk: better no report than an old one
-            _write(path, LastSweep(last.finished_at, numbers))
+            _write(path, LastSweep(last.finished_at, numbers, last.redacted))
 
 
 def _write(path: Path, last: LastSweep) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from session_memory.core.schema import Session
+from session_memory.curate.freshness import is_current
 from session_memory.overview import Step, read_overview
 from session_memory.store.values import SessionQuery, UsageRow
 from session_memory.web.charts import WEEKS, day_of, heat_map
@@ -51,6 +52,7 @@ def home(web: WebContext, _page_request: PageRequest) -> Page:
         before = store.usage("project", now - 2 * _WEEK_MS, now - _WEEK_MS)
         counts = store.sessions_by_day(now - WEEKS * _WEEK_MS)
         outcomes = store.outcomes({session.id for session in (*latest, *week)})
+        looked_through = is_current(web.paths, store)
     return Page(
         "home.html",
         {
@@ -58,6 +60,8 @@ def home(web: WebContext, _page_request: PageRequest) -> Page:
             "waits": [
                 (step, _PAGES.get(step.command)) for step in (*overview.waits, *_doctor(web))
             ],
+            "looked_through": looked_through,
+            "checked": bool(web.health.at),
             "latest": latest,
             "outcomes": outcomes,
             "heat": heat_map(counts, day_of(now)),

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from session_memory.core.event_ids import split
 from session_memory.core.schema import Project
 from session_memory.curate.agent_notes import waiting
 from session_memory.errors import NotFound
@@ -104,6 +105,7 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
             "traces": traces,
             "why": why,
             "evidence": evidence,
+            "places": {q.event: split(q.event)[1] for item in evidence for q in item.quotes},
             **_journal(web, project, page_request),
             "sessions": sessions,
             "notes": shown,

@@ -13,7 +13,11 @@ from session_memory.errors import Refused
 from session_memory.forget.copies import kept_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext
-from session_memory.ingest.last_sweep import keep_only_numbers, read_last_sweep
+from session_memory.ingest.last_sweep import (
+    keep_only_numbers,
+    read_last_sweep,
+    redacted_so_far,
+)
 from session_memory.ingest.missing import missing_parts
 from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.ingest.retention import expected_plan
@@ -56,7 +60,7 @@ def privacy_page(web: WebContext, page_request: PageRequest) -> Page:
             "paused": is_paused(read_pauses(data), web.clock()),
             "excluded": web.config.sources.exclude_paths,
             "last": last,
-            "redactions": last.report.get("redactions", {}) if last else {},
+            "redactions": redacted_so_far(web.paths.last_sweep),
             "jobs": [(job, state) for job, state in jobs if state != "done"][:_LATEST],
             "missing": missing[:_LATEST],
             "written": audit.read(web.paths.data)[-_LATEST:][::-1],

@@ -34,7 +34,7 @@ from session_memory.distribute.apply import distribute
 from session_memory.distribute.files import FileReader
 from session_memory.distribute.ledger import Ledger, read_ledger
 from session_memory.distribute.plan import make_plan
-from session_memory.distribute.plan_builder import Change, Plan
+from session_memory.distribute.plan_builder import Change, LeftOut, Plan, Refusal
 from session_memory.distribute.state import states
 from session_memory.distribute.undo import UndoRequest, plan_undo
 from session_memory.errors import NotFound, Refused, UsageError
@@ -63,6 +63,7 @@ def rules_page(web: WebContext, page_request: PageRequest) -> Page:
     start = min(page_request.number("start", 0), max(0, len(waiting) - 1)) // PAGE * PAGE
     decided = [pattern for name, pattern in catalog.patterns.items() if _is_decided(catalog, name)]
     ledger = read_ledger(web.paths.data)
+    plan = _plan(web, ledger)
     with web.reading() as store:
         projects = [project.key for project in store.projects() if project.root]
     return Page(
@@ -79,7 +80,8 @@ def rules_page(web: WebContext, page_request: PageRequest) -> Page:
             "gate": web.config.curate.gate,
             "decided": sorted(decided, key=lambda each: -each.current.revision),
             "files": states(ledger, FileReader(), writing_problem),
-            "plan": [_diff(change) for change in _plan(web, ledger).changes],
+            "plan": [_diff(change) for change in plan.changes],
+            "not_written": (*plan.refused, *plan.left_out),
             "projects": projects,
             "note": page_request.query.get("note", ""),
         },
@@ -93,10 +95,13 @@ def rule_page(web: WebContext, page_request: PageRequest) -> Page:
     name = full_id(catalog, page_request.path["rule"])
     row = describe(catalog, name, web.config.curate)
     known = catalog.patterns.get(name)
+    plan = _if_approved(web, name, row)
     with web.reading() as store:
         sessions = {
             item.session: store.own_session(item.session, item.flavor) for item in row["evidence"]
         }
+        shown_in = {item.repo for item in row["evidence"]}
+        roots = [each.root for each in store.projects() if each.root and each.key in shown_in]
     return Page(
         "rule.html",
         {
@@ -106,7 +111,8 @@ def rule_page(web: WebContext, page_request: PageRequest) -> Page:
             "live": [each for each in _live(catalog) if each.id != name],
             "gate": web.config.curate.gate,
             "snoozed": name in catalog.snoozed,
-            "diffs": _if_approved(web, name, row),
+            "diffs": [_diff(change) for change in plan.changes if name in change.patterns],
+            "not_written": _not_written(plan, name, roots),
             "note": page_request.query.get("note", ""),
         },
     )
@@ -251,14 +257,19 @@ def _versions(web: WebContext) -> dict[str, int]:
     return {name: pattern.current.number for name, pattern in catalog.patterns.items()}
 
 
-def _if_approved(web: WebContext, name: str, row: dict[str, Any]) -> list[FileDiff]:
-    """The files a yes would change; none where the gate holds it back."""
+def _if_approved(web: WebContext, name: str, row: dict[str, Any]) -> Plan:
+    """What a yes would do to files; nothing where the gate holds it back."""
     if not row["gate"]["promotes"] or row["status"] not in ("candidate", "provisional"):
-        return []
+        return Plan()
     request = DecisionRequest("approve", name, default_reviewer(web.environ), web.clock())
     (would,) = decide(web.curate, [request], dry_run=True)
-    plan = _plan(web, read_ledger(web.paths.data), would.pattern)
-    return [_diff(change) for change in plan.changes if name in change.patterns]
+    return _plan(web, read_ledger(web.paths.data), would.pattern)
+
+
+def _not_written(plan: Plan, name: str, roots: list[str]) -> list[Refusal | LeftOut]:
+    """Why a rule does not reach files of the projects that showed it."""
+    refused = [each for each in plan.refused if each.where.startswith(tuple(roots))]
+    return [*refused, *(each for each in plan.left_out if each.pattern == name)]
 
 
 def _diff(change: Change) -> FileDiff:

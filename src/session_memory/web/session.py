@@ -19,7 +19,7 @@ from session_memory.store.values import EventPlace, ResponseCost
 from session_memory.web.charts import bars
 from session_memory.web.context import WebContext
 from session_memory.web.html import moment
-from session_memory.web.page import Download, Page, PageRequest
+from session_memory.web.page import Download, GoTo, Page, PageRequest
 from session_memory.web.session_events import (
     TITLE_CHARS,
     event_marks,
@@ -51,13 +51,18 @@ class Span(msgspec.Struct):
     usd: float = 0.0
 
 
-def session_page(web: WebContext, page_request: PageRequest) -> Page:
-    """The session; `at` is the number of an event to begin with, `find` narrows the events."""
+def session_page(web: WebContext, page_request: PageRequest) -> Page | GoTo:
+    """The session; `at` is the number of an event to begin with, `find` narrows the events.
+
+    `when` leads to the event of that time: evidence of rules knows no number.
+    """
     find = page_request.query.get("find", "").strip()
     with web.reading() as store:
         session = store.find_session(page_request.path["session"])
         parent = store.session(session.parent_id) if session.parent_id else None
         places = store.event_places(session.id)
+        if (named := _at_time(places, page_request.word("when"))) is not None:
+            return GoTo(f"/sessions/{session.id}?at={named}#e{named}")
         ids = [place.id for place in places]
         ids = _finding(store, ids, find) if find else ids
         start = _start(ids, page_request)
@@ -87,7 +92,10 @@ def session_page(web: WebContext, page_request: PageRequest) -> Page:
             "page": PAGE,
             "total": len(ids),
             "spans": spans,
-            "plot": bars([(moment(span.begin), span.tokens) for span in spans], "Tokens over time"),
+            "plots": (
+                bars([(moment(span.begin), span.tokens) for span in spans], "Tokens over time"),
+                bars([(moment(span.begin), span.usd) for span in spans], "Cost over time", "$"),
+            ),
         },
     )
 
@@ -195,6 +203,11 @@ def _finding(store: Store, ids: Sequence[int], find: str) -> list[int]:
         if (text := f"{event_title(event)}\n{event_text(store, event)}".casefold())
         and all(word in text for word in words)
     ]
+
+
+def _at_time(places: Sequence[EventPlace], when: str | None) -> int | None:
+    """The number of the first event of a moment, given in milliseconds."""
+    return next((split(each.id)[1] for each in places if when and str(each.at) == when), None)
 
 
 def _start(ids: Sequence[int], page_request: PageRequest) -> int:

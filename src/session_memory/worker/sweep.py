@@ -6,12 +6,13 @@ detection know nothing of each other; they are joined here, above both.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
 from session_memory.errors import SessionMemoryError, StoreError, StoreLocked
 from session_memory.ingest.context import SweepContext
-from session_memory.ingest.last_sweep import note_error, note_report
+from session_memory.ingest.last_sweep import note_error, note_report, redacted_so_far
 from session_memory.ingest.report import Steps, SweepReport
 from session_memory.ingest.sweep import sweep
 
@@ -32,16 +33,19 @@ def sweep_and_mine(
     except Exception as error:
         note_error(last_sweep, context.clock(), error)
         raise
-    _keep_report(context, last_sweep, report)
+    redacted = redacted_so_far(last_sweep)
+    _keep_report(context, last_sweep, report, redacted)
     if report.digested and not (_find_writers(context, report) & mine_digested(context, report)):
-        _keep_report(context, last_sweep, report)
+        _keep_report(context, last_sweep, report, redacted)
     return report
 
 
-def _keep_report(context: SweepContext, last_sweep: Path, report: SweepReport) -> None:
+def _keep_report(
+    context: SweepContext, last_sweep: Path, report: SweepReport, redacted: Counter[str]
+) -> None:
     """Keep the report for `status`; without room for it the sweep is done all the same."""
     try:
-        note_report(last_sweep, context.clock(), report)
+        note_report(last_sweep, context.clock(), report, redacted)
     except OSError as error:
         report.warnings.append(
             f"everything was stored, but not the report of this sweep: {error.strerror}"
