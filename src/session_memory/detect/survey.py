@@ -15,7 +15,8 @@ from session_memory.core.loop.patterns import Mined, Signal
 from session_memory.detect.templates import ANY, branch_of, is_similar_count, shape
 
 _BITS = 24
-_PLACES = 1 << _BITS  # a byte each: a table full of what never recurs takes 16 MB
+_PLACES = 1 << _BITS  # two bits each, so that a table takes 4 MB
+_IN_BYTE = 4
 _KEY_BITS = 32
 _ANY_WORD = -1
 _KNOWN = 65_536
@@ -28,7 +29,7 @@ class KeyCounts:
 
     def __init__(self, *, second: bool = False) -> None:
         """A second table has other keys in one place than the first: what both keep is less."""
-        self._table = bytearray(_PLACES)
+        self._table = bytearray(_PLACES // _IN_BYTE)
         self._shift = _KEY_BITS - _BITS if second else 0
         self.known: set[str] = set()
         """Some patterns all keys of which recur: most signals are of one, and need no look."""
@@ -38,7 +39,7 @@ class KeyCounts:
         """A table of keys that were counted elsewhere, and came more than once."""
         counts = cls()
         for key in keys:
-            counts._table[key & _PLACES - 1] = 2
+            counts.add((key, key))
         return counts
 
     def to_bytes(self) -> bytes:
@@ -75,12 +76,14 @@ class KeyCounts:
         table, shift = self._table, self._shift
         for key in keys:
             place = key >> shift & _PLACES - 1
-            if table[place] < 2:
-                table[place] += 1
+            bits = place % _IN_BYTE * 2
+            if table[place // _IN_BYTE] >> bits & 3 < 2:
+                table[place // _IN_BYTE] += 1 << bits
 
     def recurs(self, key: int) -> bool:
         """Whether the key, or another one in its place, came more than once."""
-        return self._table[key >> self._shift & _PLACES - 1] > 1
+        place = key >> self._shift & _PLACES - 1
+        return self._table[place // _IN_BYTE] >> place % _IN_BYTE * 2 & 3 > 1
 
     def keeps(self, mined: Mined, signal: Signal) -> bool:
         """Whether a second session may show the same, near duplicates left aside."""
