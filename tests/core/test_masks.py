@@ -79,6 +79,14 @@ def test_a_traceback_is_named_by_what_was_raised() -> None:
     assert error_line(text) == "ValueError: no such colour: 3"
 
 
+def test_a_footer_that_says_there_was_no_error_is_none() -> None:
+    """Qwen Code ends the result of every command with it."""
+    footer = "Error: (none)\nExit Code: 1\nSignal: (none)\nProcess Group PGID: (none)"
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 2\nAssertionError: no sum'
+    assert error_line(f"Command: x\nOutput: {trace}\n{footer}") == "AssertionError: no sum"
+    assert error_line(f"Command: x\nOutput: make: *** [all] Error 2\n{footer}").endswith("Error 2")
+
+
 def test_only_head_and_tail_of_a_long_output_are_read() -> None:
     body = "noise\n" * 200_000
     assert error_line(body + "fatal: the end\n") == "fatal: the end"

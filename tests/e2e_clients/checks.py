@@ -218,7 +218,7 @@ def first_turn(seen: Seen) -> str:
 
 
 def called(seen: Seen) -> str:
-    """The model was shown the answers: facts of the first session, and the refusal."""
+    """The model was shown the answers: facts and the cure of the first session, and the refusal."""
     rounds = asked(seen.requests, "recall")
     if not rounds:
         return "no request"
@@ -226,7 +226,7 @@ def called(seen: Seen) -> str:
     if len(last) < len(scripts.SCENARIOS["recall"]) - 1:
         return f"{len(last)} results: {[text[:80] for text in last]}"
     shown_text = "\n".join(last)
-    for fact in ("shop", scripts.FACT, scripts.NOT_FOUND):
+    for fact in ("shop", scripts.FACT, scripts.CURED, scripts.NOT_FOUND):
         if fact not in shown_text:
             return f"the model was not shown {fact!r}"
     return ""

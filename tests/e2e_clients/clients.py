@@ -42,6 +42,8 @@ class Client(NamedTuple):
     """What its user adds to `init`."""
     looks_first: int = 0
     """Requests of a turn before a hook can tell its model anything."""
+    asks_again: bool = False
+    """Asks for the user's next words behind the last answer, if it runs for long enough."""
 
     def greet(self, box: Sandbox) -> list[str]:
         """A session from before we came."""
@@ -232,6 +234,7 @@ GROK = Client(
     ),
     session_id=_grok_id,
     hooks=frozenset({"session_start", "stop", "subagent_stop", "pre_compact", "session_end"}),
+    asks_again=True,
     looks_first=1,  # its hooks speak beside the result of a tool alone
 )
 
@@ -316,6 +319,7 @@ QWEN = Client(
         Step("after", lambda box, _: _qwen(box, box.prompt("after", AFTER), ["--continue"])),
     ),
     hooks=frozenset({"session_start", "stop"}),
+    asks_again=True,
 )
 
 # GitHub Copilot CLI

@@ -14,6 +14,8 @@ SERVER = "session-memory"
 CALLED = ("mem_bootstrap_context", "mem_search", "mem_fix")
 WRONG_EVENT = 999_999_999_999
 NOT_FOUND = "Event not found"
+CURED = '"known":true'
+"""How `mem_fix` answers where it knows the error."""
 FAILING = "python3 -B test_calc.py"
 """Without byte code: a repair within the same second and of the same size would not be seen."""
 FACT = "calc.add works"

@@ -111,7 +111,7 @@ def results(request: dict[str, Any]) -> list[str]:
 
 def answers(texts: list[str]) -> list[str]:
     """Those results that are answers of our tools: some clients look a tool up before a call."""
-    marks = ('"items":[', '"context_pack":{', '"known":', scripts.NOT_FOUND)
+    marks = ('"items":[', '"scope_resolution":{', '"known":', scripts.NOT_FOUND)
     return [text for text in texts if any(mark in text for mark in marks)]
 
 

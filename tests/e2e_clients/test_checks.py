@@ -48,7 +48,7 @@ def request(run: str, scenario: str, *results: str, **more: Any) -> dict[str, An
 
 def good() -> Seen:
     """A run in which everything holds."""
-    answers = ("shop", scripts.FACT, "a list", scripts.NOT_FOUND)
+    answers = ("shop", scripts.FACT, scripts.CURED, scripts.NOT_FOUND)
     check = f"- Last check that passed: `ls -1 && {scripts.FAILING}`"
     told = {"input": [f"{scripts.RECOVERY}1>>>\n{check}"]}
     requests = [request("work", "work"), request("recall", "recall", *answers)]
@@ -217,3 +217,9 @@ def test_a_session_is_run_again_only_where_a_tool_was_wanted_and_missing() -> No
     assert faults.judge(killed, "recall", session_of(missing), PLAIN) == ""
     assert "end" in faults.judge(killed, "recall", session_of("Which sessions?"), PLAIN)
     assert "end" in faults.judge(faults.FAULTS["disk full"], "recall", session_of(missing), PLAIN)
+
+
+def test_a_second_request_for_the_last_answer_does_not_count() -> None:
+    called, end = request("work", "work", calls=[{"name": "shell"}]), request("work", "work")
+    assert faults.once([called, end, {**end, "step": 5}]) == faults.once([called, end])
+    assert faults.once([called, called, end]) == [called, called, end]

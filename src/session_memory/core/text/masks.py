@@ -51,7 +51,8 @@ _ANSI = compiled(
 
 _PREFACE = compiled(
     r"(?:exit code:? -?\d+|chunk id:.*|wall time:.*|process exited with code -?\d+|output:"
-    r"|original token count:.*|\$ .*|> .*|% total .*|\[?traceback \(most recent call last\).*"
+    r"|original token count:.*|(?:error|signal|process group pgid): \(none\)"
+    r"|\$ .*|> .*|% total .*|\[?traceback \(most recent call last\).*"
     r"|\d*\s*\d*\s*[│|┃].*|[\W\d_]*"
     # Tests that passed or were left out, and what was running: their names may tell of errors.
     r"|\W{0,3}(?:pass(?:ed)?|ok|skip(?:ped)?|todo)(?: ?\W |\)|\]).*|[✓✔√○↓] .*|--- (?:PASS|SKIP).*"
