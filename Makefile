@@ -97,7 +97,7 @@ mcp-inspector: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.mcp_inspector
 
 # Eight genuine agents, wired by init and by their packages, driven by a script, looked at;
-# `CLIENTS="claude codex"` for some, `ARGS="--part ways"` for curation and packages alone.
+# `CLIENTS="claude codex"` for some, `ARGS="--part ways"` for curation and packages alone, `guards` for guards.
 e2e-clients: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.run $(ARGS) $(CLIENTS)
 

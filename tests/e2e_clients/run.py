@@ -23,6 +23,7 @@ from tests.e2e_clients.checks import CHECKS, Seen, verdicts
 from tests.e2e_clients.clients import CLIENTS, Client
 from tests.e2e_clients.curation import ways
 from tests.e2e_clients.faults import FAULTS, suffer
+from tests.e2e_clients.guards import guarded
 from tests.e2e_clients.sandbox import SHARED, Sandbox
 from tests.e2e_clients.seen import (
     Page,
@@ -140,8 +141,9 @@ def _remains(box: Sandbox) -> list[str]:
     ]
 
 
-PARTS = ("checks", "ways")
-"""The first drives what `init` wired and breaks it; the second curates, also by the package."""
+PARTS = ("checks", "ways", "guards")
+"""The first drives what `init` wired and breaks it; the second curates, also by the package; the
+third breaks rules that have guards."""
 
 
 def inside(cache: Path, names: list[str], parts: list[str]) -> int:
@@ -155,6 +157,7 @@ def inside(cache: Path, names: list[str], parts: list[str]) -> int:
         told: dict[str, Any] = {"version": packages.version(cache, name)}
         told |= _checked(cache, CLIENTS[name]) if "checks" in parts else {}
         told |= {"ways": ways(cache, name, FOLDER)} if "ways" in parts else {}
+        told |= {"guards": guarded(cache, name, FOLDER)} if "guards" in parts else {}
         report["clients"][name] = told
         (FOLDER / "last.json").write_text(json.dumps(report, indent=1))
     if "checks" in parts:
@@ -162,6 +165,8 @@ def inside(cache: Path, names: list[str], parts: list[str]) -> int:
         print(answers_table(report))
     if "ways" in parts:
         print(ways_table(report))
+    if "guards" in parts:
+        print(guards_table(report))
     return 1 if '"FAIL' in json.dumps(report) else 0
 
 
@@ -209,11 +214,23 @@ def table(report: dict[str, Any]) -> str:
 
 def ways_table(report: dict[str, Any]) -> str:
     """Client and way by step in Markdown; what is not `ok` is told below."""
-    found = {
-        f"{name} {way}": steps
-        for name, one in report["clients"].items()
-        for way, steps in one["ways"].items()
-    }
+    return steps_table(
+        {
+            f"{name} {way}": steps
+            for name, one in report["clients"].items()
+            for way, steps in one["ways"].items()
+        }
+    )
+
+
+def guards_table(report: dict[str, Any]) -> str:
+    """Client by what guards did there, in Markdown."""
+    clients = report["clients"].items()
+    return steps_table({f"{name} {one['version']}": one["guards"] for name, one in clients})
+
+
+def steps_table(found: dict[str, dict[str, str]]) -> str:
+    """What was tried by step in Markdown; what is not `ok` is told below."""
     steps = dict.fromkeys(step for one in found.values() for step in one)
     lines = ["| step | " + " | ".join(found) + " |", "|---" * (len(found) + 1) + "|"]
     for step in steps:

@@ -3,76 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
-
-from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.testing.command import run_command
+from tests.guards.conftest import User
 
 NPM = "Use `bun`, not `npm`."
-
-
-class User:
-    """A home with two sessions in one repository, wired by `init`."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home, self.project = folder / "home", folder / "home" / "shop"
-        (self.project / ".git").mkdir(parents=True)
-        (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        self.environ = {
-            "HOME": str(self.home),
-            "PATH": os.environ["PATH"],
-            "SESSION_MEMORY_HOME": str(folder / "memory"),
-            "USER": "dev",
-            "COLUMNS": "200",
-        }
-        self.data, self.state = folder / "memory" / "data", folder / "memory" / "state"
-        for seed in (1, 2):
-            log = ClaudeLog(seed, cwd=str(self.project))
-            log.prompt("install it")
-            log.run(f"cd {self.project} && npm install", "npm ERR! use bun", 1)
-            log.run("npm ci", "npm ERR! use bun", 1)
-            log.run("bun install", "ok")
-            log.say("done")
-            log.write(self.home / ".claude")
-
-    def run(self, *words: str, code: int = 0) -> str:
-        done = run_command(*words, environ=self.environ, directory=self.project)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-    def json(self, *words: str) -> Any:
-        done = run_command(*words, "--json", environ=self.environ, directory=self.project)
-        return json.loads(done.stdout)
-
-    def npm(self, session: str) -> str:
-        payload = {
-            "session_id": session,
-            "transcript_path": str(self.home / ".claude" / "projects" / "x.jsonl"),
-            "cwd": str(self.project),
-            "hook_event_name": "PreToolUse",
-            "tool_name": "Bash",
-            "tool_input": {"command": "npm install"},
-        }
-        launcher = self.data / "hooks" / "session-memory-hook"
-        done = subprocess.run(
-            [str(launcher), "PreToolUse", "claude"],
-            input=json.dumps(payload),
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> User:
-    return User(tmp_path)
 
 
 @pytest.mark.rows("GRD-12", "GRD-13", "GRD-05")

@@ -13,12 +13,16 @@ from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.cli import wiring
 from session_memory.cli.app import App
+from session_memory.cli.doctor_guards import table_state
 from session_memory.cli.doctor_places import open_to_others
+from session_memory.cli.store import reading
 from session_memory.errors import SessionMemoryError
-from session_memory.install import hook_files
+from session_memory.install import hook_files, live
 from session_memory.install.apply import apply_init
 from session_memory.install.ledger import Ledger, installing, read_ledger
 from session_memory.install.plan import InstallRequest, Plan, plan_init, wiring_state
+from session_memory.store import store_exists
+from session_memory.worker.guard_table import refresh_guards
 
 
 class Fixes(msgspec.Struct, frozen=True):
@@ -43,7 +47,7 @@ def fix_all(app: App, *, dry_run: bool) -> Fixes:
     done: list[str] = []
     failed: list[str] = []
     planned: list[str] = []
-    for find in (_privates, _hook_files, _wirings):
+    for find in (_privates, _hook_files, _wirings, _guards):
         try:
             for step in find(app):
                 if dry_run:
@@ -80,14 +84,32 @@ def _hook_files(app: App) -> Iterator[_Step]:
     if not read_ledger(launchers.data).entries:
         return
     stale = [path for path, state in hook_files.states(launchers).items() if state != "current"]
-    if stale:
-        planned = tuple(f"renew {path}" for path in stale)
-        yield _Step(planned, partial(_renew, launchers))
+    compiled = launchers.compiled_hook
+    is_broken = compiled not in stale and not live.starts_compiled(launchers)
+    if stale or is_broken:
+        planned = tuple(f"renew {path}" for path in [*stale, *([compiled] if is_broken else [])])
+        yield _Step(planned, partial(_renew, launchers, is_broken=is_broken))
 
 
-def _renew(launchers: Launchers) -> Fixes:
+def _renew(launchers: Launchers, *, is_broken: bool) -> Fixes:
     with installing(launchers.data):
+        if is_broken:
+            launchers.compiled_hook.unlink(missing_ok=True)
         return Fixes(done=tuple(f"renewed {path}" for path in hook_files.write(launchers)))
+
+
+def _guards(app: App) -> Iterator[_Step]:
+    """The table of guards, where it is not what is approved."""
+    if not store_exists(app.paths.data) or not app.paths.hooks.is_dir():
+        return
+    if table_state(app)[0] != "current":
+        yield _Step(("renew the table of guards",), partial(_renew_guards, app))
+
+
+def _renew_guards(app: App) -> Fixes:
+    with reading(app) as store:
+        refresh_guards(store, app.paths, app.config, app.clock())
+    return Fixes(done=("renewed the table of guards",))
 
 
 def _wirings(app: App) -> Iterator[_Step]:

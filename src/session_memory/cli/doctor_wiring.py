@@ -12,6 +12,7 @@ from session_memory.adapters.registry import clients
 from session_memory.adapters.wiring.client import Client
 from session_memory.cli import wiring
 from session_memory.cli.app import App
+from session_memory.cli.doctor_guards import guard_checks
 from session_memory.cli.store import reading
 from session_memory.errors import Refused, SessionMemoryError
 from session_memory.install import checks, live, schedule_run
@@ -49,6 +50,7 @@ def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
     if _has_store(app):
         yield from guarded("versions", lambda: check_versions(here, _versions(app, here)))
         yield from guarded("calls", lambda: _calls(app, here, ledger))
+        yield from guarded("guards", lambda: guard_checks(app, here, context, read_file))
     yield from guarded(
         "projects", lambda: check_projects(ledger, clients(), context, launchers, read_file)
     )
@@ -58,6 +60,7 @@ def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
     yield from guarded("spool", lambda: [checks.check_spool(spool.counts())])
     yield from guarded("hook log", lambda: [checks.check_hook_log(app.paths.state, app.clock())])
     if not quick:
+        yield from guarded("compiled hook", lambda: live.check_compiled(launchers))
         yield from guarded("round trip", lambda: [live.round_trip(launchers, app.clock())])
         yield from guarded("mcp", lambda: [live.handshake(launchers)])
 

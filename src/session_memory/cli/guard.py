@@ -14,12 +14,13 @@ from session_memory.cli.app import (
     long_output,
     pass_app,
 )
-from session_memory.cli.output import emit_json, fit, one_line, say
+from session_memory.cli.output import emit_json, fit, human_time, one_line, say
 from session_memory.cli.rule_names import by_number
 from session_memory.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from session_memory.core.loop.guards import Check, Choice, Guard, Wish
+    from session_memory.guards.history import Worked
     from session_memory.guards.table import Rule
     from session_memory.store.port import Store
 
@@ -67,7 +68,8 @@ def list_(app: App, everything: bool = False) -> None:
         emit_json({"enabled": app.config.guards.enabled, "guards": shown})
         return
     for row in shown:
-        say(f"{row['id']}  {row['mode']}  {row['checks']}")
+        silent = row["silent_in"] and row["silent_in"] == row["projects"]
+        say(f"{row['id']}  {'silent' if silent else row['mode']}  {row['checks']}")
         say(f"    {one_line(row['text'])}")
         for line in row["notes"]:
             say(f"    {line}")
@@ -143,10 +145,13 @@ def test_(app: App, rule: str, words: tuple[str, ...], limit: int) -> None:
       session-memory rules guard test 1a2b3c "cd web && npm install"
     """
     from session_memory.cli.store import reading
+    from session_memory.worker.guard_table import contradicted
 
     with reading(app) as store:
-        known, check, _ = _find(app, store, rule)
+        known, check, choice = _find(app, store, rule)
         guard = _guard(known, check)
+        choices = {known.id: choice} if choice else {}
+        silent = contradicted(store, [known], choices).get(known.id, {})
         if words:
             found = [(None, one) for one in _spoken_to(guard, " ".join(words))]
             looked = 0
@@ -154,9 +159,19 @@ def test_(app: App, rule: str, words: tuple[str, ...], limit: int) -> None:
             found, looked = _past(store, known, guard, limit)
     if app.json:
         rows = [{"session": name, "spoken": one} for name, one in found]
-        emit_json({"id": known.id, "checks": describe(check), "sessions": looked, "calls": rows})
+        emit_json(
+            {
+                "id": known.id,
+                "checks": describe(check),
+                "silent_in": sorted(silent),
+                "sessions": looked,
+                "calls": rows,
+            }
+        )
         return
     click.echo(fit(f"{known.id} speaks {describe(check)}"))
+    for repo, worked in silent.items():
+        app.note(silence_sentence(app, known.id, repo, worked))
     for name, one in found[:_SHOWN]:
         ended = {True: "failed", False: "worked", None: ""}[one.failed]
         say(f"  {name or 'here'}  {one_line(one.call)[:100]}  {ended}".rstrip())
@@ -194,17 +209,19 @@ def _rows(app: App) -> list[dict[str, Any]]:
     from session_memory.guards.table import check_of
     from session_memory.measure.guard_use import guard_uses, retirement_sentence, use_sentence
     from session_memory.store.guard_files import read_guards
-    from session_memory.worker.guard_table import choices_by_rule, guard_rules
+    from session_memory.worker.guard_table import choices_by_rule, contradicted, guard_rules
 
     choices = choices_by_rule(read_guards(app.paths.data))
     with reading(app) as store:
         rules = guard_rules(store, app.paths.data, app.config)
+        wrong = contradicted(store, rules, choices)
         uses = guard_uses(store.live.given_with(SPOKE))
     rows: list[dict[str, Any]] = []
     for rule in rules:
         choice, use = choices.get(rule.id), uses.get(rule.id)
         check, mode = check_of(rule, choice), mode_for(choice, rule.text)
-        notes: list[str] = []
+        worked = wrong.get(rule.id, {}) if mode else {}
+        notes = [silence_sentence(app, rule.id, repo, one) for repo, one in worked.items()]
         if choice and mode and choice.wish != mode:
             notes.append(f"`{choice.wish}` was meant for other words of this rule: set it again")
         if rule.on_trial:
@@ -218,6 +235,7 @@ def _rows(app: App) -> list[dict[str, Any]]:
                 "id": rule.id,
                 "text": rule.text,
                 "mode": "none" if check is None else mode or "off",
+                "silent_in": sorted(worked),
                 "checks": describe(check) if check else "its words leave nothing to check",
                 "projects": sorted(rule.repos),
                 "use": use,
@@ -225,6 +243,15 @@ def _rows(app: App) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def silence_sentence(app: App, rule: str, project: str, worked: Worked) -> str:
+    """Why a guard is silent in a project, and what lets it speak."""
+    when = human_time(worked.at, app.clock())
+    return (
+        f"silent in {one_line(project)}: the command worked there {when} (session"
+        f" {worked.session}); `session-memory rules guard set {rule} hint` lets it speak"
+    )
 
 
 def _wanted_check(when: str) -> Check:

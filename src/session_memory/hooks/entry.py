@@ -701,6 +701,8 @@ VALUED = [
     "--package",
     "--python",
 ]
+# Afterwards another branch may be checked out, or the one that is may have another name.
+MOVES = [["git", word] for word in ("checkout", "switch", "branch", "worktree", "rebase")]
 RUNNERS = ("npx", "bunx", "pnpx", "uvx")
 RUN_WORDS = {
     "npm": ("exec", "x"),
@@ -721,17 +723,51 @@ def skip_expansion(text: str, at: int) -> int:
     opening = text[at : at + 2]
     if text[at] == "`" or opening == "${":
         return text.find("`" if text[at] == "`" else "}", at + 1) + 1 or -1
+    if opening == "$'":
+        end = at + 2
+        while text[end : end + 1] not in ("'", ""):
+            end += 2 if text[end] == "\\" else 1
+        return end + 1 if text[end : end + 1] else -1
     if opening == "$(":
-        depth = 0
-        for end in range(at + 1, len(text)):
-            depth += (text[end] == "(") - (text[end] == ")")
-            if not depth:
-                return end + 1
-        return -1
+        return skip_inner(text, at + 1)
     at += 1
     while text[at : at + 1].isalnum() or text[at : at + 1] == "_":
         at += 1
     return at if text[at - 1] != "$" else min(at + 1, len(text))
+
+
+def skip_inner(text: str, at: int) -> int:
+    """Where the parenthesis that begins here ends, past quotes and documents; -1: nowhere."""
+    depth = 0
+    while 0 <= at < len(text):
+        character = text[at]
+        if character == "'":
+            at = text.find("'", at + 1) + 1 or -1
+        elif character == '"':
+            at = quoted(text, at)[1]
+        elif text[at : at + 2] == "<<" and text[at : at + 3] != "<<<":
+            at = skip_document(text, at)
+        else:
+            depth += (character == "(") - (character == ")")
+            at += 2 if character == "\\" else 1
+            if not depth:
+                return at
+    return -1
+
+
+def skip_document(text: str, at: int) -> int:
+    """Where the document that begins with this `<<` ends; -1 where that is not sure."""
+    head, _, _ = text[at:].partition("\n")
+    end, at = head[2:].lstrip("-").strip(), at + len(head) + 1
+    end = end[1:-1] if end[:1] and end[0] in "'\"" and end[-1:] == end[0] else end
+    if not end.replace("_", "a").isalnum():  # more than the mark stands in its line
+        return -1
+    while at < len(text):
+        line, _, _ = text[at:].partition("\n")
+        at += len(line) + 1
+        if line.strip("\t") == end:
+            return at - 1
+    return -1
 
 
 def quoted(text: str, at: int) -> tuple[str, int]:
@@ -741,7 +777,7 @@ def quoted(text: str, at: int) -> tuple[str, int]:
         character = text[at]
         if character == '"':
             return piece, at + 1
-        if character in "$`":
+        if character in "$`" and text[at : at + 2] != "$'":
             piece, at = piece + UNSURE, skip_expansion(text, at)
             if at < 0:
                 break
@@ -798,8 +834,8 @@ def shell_pieces(text: str) -> "list[tuple[str, list[str], list[str]]] | None":
             if text[at : at + 1] == "(":  # the output of a command as a file
                 return None
         elif character in "\n;&|()":
-            if character == "(" and word is not None:  # a function, or a pattern
-                return None
+            if character == "(" and (word is not None or text[at + 1 : at + 2] == "("):
+                return None  # a function, a pattern, or arithmetic
             end_word()
             end = at + 2 if text[at : at + 2] in ("&&", "||", ";;") else at + 1
             pieces.append((text[at:end], [], []))
@@ -828,7 +864,7 @@ def unwrapped(words: list[str]) -> list[str]:
     """The words without assignments, keywords and programs that only run the rest."""
     while words:
         name, rest = os.path.basename(words[0]), words[1:]
-        if name == "command" and rest[:1] in (["-v"], ["-V"]):
+        if name in ("command", "sudo") and rest[:1] in (["-v"], ["-V"], ["-l"]):
             return []
         if name in WRAPPERS:
             words = without_options(rest)
@@ -938,14 +974,16 @@ def runs(when: "Mapping[str, Any]", words: list[str]) -> bool:
 def pushes_to(words: list[str], cwd: str, branches: list[str]) -> bool:
     """Whether a call pushes to one of these branches, by what it says or where it stands."""
     plain = plain_words(words)
-    options = {word for word in words if word[:1] == "-"}
-    if plain[:2] != ["git", "push"] or UNSURE in "".join(words) or {"-n", "--dry-run"} & options:
+    options = {word.partition("=")[0] for word in words if word[:1] == "-"}
+    unreal = {"-n", "--dry-run", "-h", "--help"} & options
+    if plain[:2] != ["git", "push"] or UNSURE in "".join(words) or unreal:
         return False
     if plain[3:]:
         ends = [ref.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") for ref in plain[3:]]
         if "HEAD" not in ends:
             return not {*ends}.isdisjoint(branches)
-    if {"--tags", "--all", "--mirror", "--delete", "-d", "-C", "-o"} & options or not cwd:
+    elsewhere = {"--tags", "--all", "--mirror", "--delete", "-d", "-C", "-o", "--git-dir"}
+    if elsewhere & options or not cwd:
         return False
     work = project_levels(cwd)[-1]
     pointer = read_text(os.path.join(work, ".git"))
@@ -1086,8 +1124,12 @@ def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) ->
     when = guard["when"]
     kind = when["kind"]
     if kind == "push":
-        calls = [one for one in call.calls or () if one[0]]
-        return any(pushes_to(words, cwd, when["branches"]) for words, cwd, _ in calls)
+        is_moved = False  # whether the line has left the branch that is checked out now
+        for words, cwd, _ in call.calls or ():
+            if words and pushes_to(words, "" if is_moved else cwd, when["branches"]):
+                return True
+            is_moved |= bool(words) and plain_words(words)[:2] in MOVES
+        return False
     if kind == "run":
         for words, cwd, _ in call.calls or () if call.may_run(when) else ():
             if not words or not runs(when, words):

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,21 @@ KEPT = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP", "TMP")
 
 class StepError(Exception):
     """A step that failed; the message says which."""
+
+
+def starts_compiled(launchers: Launchers) -> bool:
+    """Whether the interpreter of agents runs the compiled hook, which has nothing to do here."""
+    with tempfile.TemporaryDirectory(prefix="session-memory-doctor-") as folder:
+        environ = {**_environ(Path(folder)), "SESSION_MEMORY_INTERNAL": "1"}
+        command = [launchers.python, "-I", "-S", str(launchers.compiled_hook), "SessionEnd"]
+        return _run(command, environ) == 0
+
+
+def check_compiled(launchers: Launchers) -> Iterator[Check]:
+    """The compiled hook where it does not run: agents then wait for its source to be compiled."""
+    if launchers.compiled_hook.exists() and not starts_compiled(launchers):
+        detail = f"{launchers.compiled_hook} does not run, so every event starts slower"
+        yield Check("compiled hook", "warn", detail, "session-memory doctor --fix", fixable=True)
 
 
 def round_trip(launchers: Launchers, now: int) -> Check:

@@ -7,7 +7,7 @@ next to the hook file; without one there is no hook, and so no table.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,13 +18,17 @@ from session_memory.core.loop.guards import Choice, Guard, GuardRecord
 from session_memory.core.schema import Project
 from session_memory.curate.catalog import read_catalog
 from session_memory.distribute.targets import reach
-from session_memory.guards.table import FILE, Rule, compile_guards, encode_table
+from session_memory.guards.history import Past, Worked, decided_at, says_it_fails, worked_since
+from session_memory.guards.table import FILE, Rule, check_of, compile_guards, encode_table
 from session_memory.paths import Paths
 from session_memory.settings import Config
 from session_memory.store.guard_files import change_guards, read_guards
-from session_memory.store.port import CaptureStore
+from session_memory.store.port import CaptureStore, SessionQuery, SessionReader
 from session_memory.worker.injection_pages import REMOTE, SHARED
 from session_memory.worker.lessons import gather
+
+LOOK_BACK = 200
+"""Sessions of a project, the newest, in which a command that is said to fail is looked for."""
 
 
 def guard_rules(store: CaptureStore, data: Path, config: Config) -> tuple[Rule, ...]:
@@ -47,18 +51,60 @@ def choices_by_rule(record: GuardRecord) -> dict[str, Choice]:
     return {choice.rule: choice for choice in record.choices}
 
 
+class Compiled(msgspec.Struct, frozen=True):
+    """What the hook is to check, and where."""
+
+    rules: tuple[Rule, ...]
+    """Each with the projects where its guard speaks."""
+    guards: dict[str, Guard]
+    table: bytes | None
+    """What the file holds; None: there is nothing to check, and so no file."""
+
+
+def contradicted(
+    store: SessionReader, rules: Iterable[Rule], choices: Mapping[str, Choice]
+) -> dict[str, dict[str, Worked]]:
+    """Rules that say that a command fails, and the projects in which it has worked since."""
+    past: dict[str, list[Past]] = {}
+    found: dict[str, dict[str, Worked]] = {}
+    for rule in rules:
+        choice = choices.get(rule.id)
+        check = check_of(rule, choice)
+        if check is None or not says_it_fails(check.when):
+            continue
+        for repo in sorted(rule.repos):
+            if repo not in past:
+                past[repo] = _past(store, repo)
+            worked = worked_since(check.when, past[repo], decided_at(choice, rule.text))
+            if worked is not None:
+                found.setdefault(rule.id, {})[repo] = worked
+    return found
+
+
+def compile_table(store: CaptureStore, data: Path, config: Config) -> Compiled:
+    """The table as it should be now; a guard is silent where its command has worked since."""
+    choices = choices_by_rule(read_guards(data))
+    approved = guard_rules(store, data, config) if config.guards.enabled else ()
+    wrong = contradicted(store, approved, choices)
+    rules = tuple(
+        msgspec.structs.replace(rule, repos=rule.repos - wrong[rule.id].keys())
+        if rule.id in wrong
+        else rule
+        for rule in approved
+    )
+    guards = compile_guards((rule for rule in rules if rule.repos), choices)
+    table = encode_table(tuple(guards.values()), _places(store.projects(), rules, config))
+    return Compiled(rules, guards, table if guards else None)
+
+
 def refresh_guards(store: CaptureStore, paths: Paths, config: Config, now_ms: int) -> int:
     """Write the table where there is a hook to read it; returns how many guards there are."""
-    rules = guard_rules(store, paths.data, config)
-    guards: dict[str, Guard] = {}
-    if config.guards.enabled:
-        guards = compile_guards(rules, choices_by_rule(read_guards(paths.data)))
     if not paths.hooks.is_dir():
         return 0
-    projects = store.projects()
-    table = encode_table(tuple(guards.values()), _places(projects, rules, config))
-    _write(paths.hooks / FILE, table if guards else None)
-    known = {project.key for project in projects}
+    compiled = compile_table(store, paths.data, config)
+    rules, guards = compiled.rules, compiled.guards
+    _write(paths.hooks / FILE, compiled.table)
+    known = {project.key for project in store.projects()}
     patterns = read_catalog(paths.data).patterns
     given = {
         (rule.id, patterns[rule.id].current.number, repo)
@@ -84,6 +130,16 @@ def table_text(paths: Paths) -> str:
         return (paths.hooks / FILE).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def _past(store: SessionReader, project: str) -> list[Past]:
+    """The commands of the newest sessions of a project."""
+    found: list[Past] = []
+    for session in store.sessions(SessionQuery(project=project, limit=LOOK_BACK)):
+        digest = store.digest(session.id)
+        if digest is not None:
+            found.append(Past(session.id, session.started_at or 0, digest.commands))
+    return found
 
 
 def _write(path: Path, data: bytes | None) -> None:

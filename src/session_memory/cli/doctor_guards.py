@@ -1,0 +1,104 @@
+"""The doctor's look at guards: their table, and the agents that should ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import msgspec
+
+from session_memory.adapters.registry import agents
+from session_memory.adapters.wiring.client import Client, InstallContext
+from session_memory.adapters.wiring.json_text import is_blank
+from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.wiring.parts import JsonHooks, WholeFile, our_handlers
+from session_memory.cli.app import App
+from session_memory.cli.output import counted
+from session_memory.cli.store import reading
+from session_memory.errors import Refused
+from session_memory.guards.table import FILE
+from session_memory.install.checks import INIT, Check
+from session_memory.install.hook_files import TOOL_EVENTS
+from session_memory.install.plan import ReadFile, wiring_state
+from session_memory.worker.guard_table import compile_table
+
+RENEW = "session-memory worker run"
+TableState = Literal["current", "missing", "outdated", "damaged"]
+
+
+def table_state(app: App) -> tuple[TableState, int]:
+    """How the table compares with what is approved, and how many guards there should be."""
+    with reading(app) as store:
+        wanted = compile_table(store, app.paths.data, app.config)
+    try:
+        known = (app.paths.hooks / FILE).read_bytes()
+    except FileNotFoundError:
+        known = None
+    if known == wanted.table:
+        return "current", len(wanted.guards)
+    if known is None:
+        return "missing", len(wanted.guards)
+    try:
+        msgspec.json.decode(known, type=dict[str, msgspec.Raw])
+    except msgspec.MsgspecError:
+        return "damaged", len(wanted.guards)
+    return "outdated", len(wanted.guards)
+
+
+def guard_checks(
+    app: App, here: Iterable[Client], context: InstallContext, read_file: ReadFile
+) -> Iterator[Check]:
+    """Whether hooks check what is approved, and are told of tools by every agent that can."""
+    from session_memory.cli import wiring
+
+    launchers = wiring.launchers(app)
+    if not launchers.hook_launcher.exists():
+        return  # no agent is wired, which is said elsewhere
+    state, count = table_state(app)
+    rules = counted(count, "approved rule")
+    if state != "current":
+        detail = f"the table of {rules} is {state}: {app.paths.hooks / FILE}"
+        yield Check("guards", "warn", detail, RENEW, fixable=True)
+    elif not app.config.guards.enabled:
+        yield Check("guards", "pass", "off: guards.enabled is false")
+    else:
+        yield Check("guards", "pass", f"{rules} checked by hooks")
+    if not count:
+        return
+    for client in here:
+        if agents()[client.name].hook.guards and not _tells(client, context, launchers, read_file):
+            detail = "its hooks are not told of tools, so guards are silent there"
+            fix = f"{INIT} --agent {client.name}"
+            yield Check(f"{client.name} guards", "warn", detail, fix, fixable=True)
+
+
+def _tells(
+    client: Client, context: InstallContext, launchers: Launchers, read_file: ReadFile
+) -> bool:
+    """Whether an agent that we wired tells of every event of tools that we want.
+
+    One that is not wired, or cannot be read, is named by the check of its wiring.
+    """
+    if wiring_state(client, context, launchers, read_file).hooks not in ("wired", "outdated"):
+        return True
+    for path, our_parts in client.files(context, launchers).items():
+        text = (read_file(path).data or b"").decode("utf-8-sig", "replace")
+        for part in our_parts:
+            if isinstance(part, WholeFile):
+                wanted = {event for event in TOOL_EVENTS if event in part.text}
+                told = {event for event in TOOL_EVENTS if event in text}
+            elif isinstance(part, JsonHooks):
+                wanted = {one.event for one in part.handlers} & {*TOOL_EVENTS}
+                told = _events(text)
+            else:
+                continue
+            if not wanted <= told:
+                return False
+    return True
+
+
+def _events(text: str) -> set[str]:
+    try:
+        return set() if is_blank(text) else {str(path[1]) for path, _ in our_handlers(text)}
+    except Refused:
+        return set()
