@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -32,10 +33,11 @@ from session_memory.detect.cluster import cluster
 from session_memory.detect.rank import rank
 from session_memory.fleet.dataset import Dataset
 from session_memory.fleet.detect import FleetQuery, Places, detect_all, mine_all
-from session_memory.fleet.engine import Where, connected
+from session_memory.fleet.engine import connected
 from session_memory.fleet.export import write_dataset
 from session_memory.fleet.parts import Filter, evidence, mine_part
 from session_memory.fleet.records import Exported, ExportedSession
+from session_memory.fleet.where import Where
 from session_memory.testing.store_drafts import START
 
 REPOS = 500
@@ -128,6 +130,7 @@ def measured(name: str, source: str, run: Callable[[str], tuple[list[Candidate],
 
 def main(given: list[str]) -> int:
     """See the top of this file."""
+    gc.set_threshold(20_000, 50, 100)  # as in the commands
     what, directory, *rest = given
     if what == "make":
         shutil.rmtree(directory, ignore_errors=True)

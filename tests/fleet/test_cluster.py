@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 import pytest
 from tests.fleet.conftest import troubled
 
+from session_memory.fleet.engine import connected
+from session_memory.fleet.where import Where
 from session_memory.testing.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,8 +93,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         return process.pid
 
     try:
-        start("scheduler", "--host", "tls://127.0.0.1:0", "--no-dashboard", "--no-show",
-              "--scheduler-file", str(where))  # fmt: skip
+        start("scheduler", "--host", "tls://127.0.0.1:0", "--dashboard-address", "127.0.0.1:0",
+              "--no-dashboard", "--no-show", "--scheduler-file", str(where))  # fmt: skip
         until(lambda: where.exists() and where.stat().st_size, "the scheduler")
         address = json.loads(where.read_text())["address"]
         nannies = tuple(
@@ -146,6 +149,7 @@ def run(home: Path, *words: str, code: int = 0) -> str:
     process = start(home, *words)
     out, err = process.communicate(timeout=WAIT_S * 2)
     assert process.returncode == code, err
+    assert code or not err  # no library says anything to users, not even at its end
     until(lambda: not sessions_of(process.pid), "the end of all its processes")
     return out if code in (0, 3) else err
 
@@ -214,3 +218,20 @@ def test_without_a_scheduler_the_cores_of_this_machine_do_it_and_leave_no_proces
 ) -> None:
     found = run(home, "fleet", "detect", "--json", "--workers", "1")
     assert found == run(home, "rules", "detect", "--json")
+
+
+@pytest.mark.rows("FLT-07")
+def test_a_cluster_of_this_machine_serves_no_page() -> None:
+    ours = psutil.Process()
+    others, before = ours.children(), listening(ours)
+    with connected(Where(workers=1), lambda *_: None):
+        new = [one for one in ours.children() if one not in others]
+        talking = [at for one in (ours, *new) for at in listening(one) if at not in before]
+    assert {host for host, _ in talking} == {"127.0.0.1"}
+    assert len(talking) == 3  # the scheduler, a worker, and what starts that again
+
+
+def listening(process: psutil.Process) -> list[tuple[str, int]]:
+    """Where a process waits for others."""
+    open_now = process.net_connections("tcp")
+    return [tuple(one.laddr) for one in open_now if one.status == psutil.CONN_LISTEN]

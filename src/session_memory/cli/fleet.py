@@ -21,9 +21,9 @@ from session_memory.errors import EXIT_WARNINGS, ConfigError, UsageError, extra_
 
 if TYPE_CHECKING:
     from session_memory.fleet.detect import Mined
-    from session_memory.fleet.engine import Where
     from session_memory.fleet.export import Written
     from session_memory.fleet.port import Engine
+    from session_memory.fleet.where import Where
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SHOWN = 20
@@ -190,11 +190,14 @@ def redistil(app: App, target: str, *, everything: bool, common: _Options) -> No
     import msgspec
 
     _need_packages()
+    from session_memory.fleet.dataset import Dataset
     from session_memory.fleet.redistil import redistil_all
 
     if common.source is not None and _address(common.source) == _address(target):
-        raise UsageError("--to must be another place than --from")
-    with _source(app, common, events=True) as source, _connected(app, common) as engine:
+        raise UsageError("--to must be another place than --from", hint="give a new folder")
+    Dataset(_address(target)).check_writable()
+    where = _checked(common, events=True)
+    with _source(app, common, events=True) as source, _connected(app, where) as engine:
         done = redistil_all(engine, source, _address(target), everything=everything)
     if app.json:
         emit_json(msgspec.to_builtins(done))
@@ -289,7 +292,8 @@ def _running(app: App, options: _Options) -> Generator[Mined]:
     _need_packages()
     from session_memory.fleet.detect import Places, mine_all
 
-    with _source(app, options, events=False) as source, _connected(app, options) as engine:
+    where = _checked(options, events=False)
+    with _source(app, options, events=False) as source, _connected(app, where) as engine:
         places = Places(source, source if options.work is None else _address(options.work))
         fleet = mine_all(engine, places)
         mining = fleet.mining
@@ -302,51 +306,73 @@ def _running(app: App, options: _Options) -> Generator[Mined]:
 
 
 @contextmanager
-def _connected(app: App, options: _Options) -> Generator[Engine]:
+def _connected(app: App, where: Where) -> Generator[Engine]:
     from session_memory.fleet.engine import connected
 
     with (
         count_progress("parts", shown=app.shows_progress) as advance,
         _disk_errors(),
-        connected(_where(options), advance) as engine,
+        connected(where, advance) as engine,
     ):
         yield engine
 
 
+def _checked(options: _Options, *, events: bool) -> Where:
+    """Where to run; raises for what cannot work before anything is exported or started."""
+    from session_memory.fleet.dataset import Dataset
+
+    where = _where(options)
+    if not _is_hub(options) and options.team is not None:
+        raise UsageError("--team is for a hub", hint="give --from postgresql://... too")
+    if _is_hub(options) and (options.team is None or events):
+        raise UsageError(
+            "a hub keeps the events of its sessions to itself" if events else "which --team?",
+            hint="give --from the export of a store" if events else "give its name: --team NAME",
+        )
+    if options.source is not None and not _is_hub(options):
+        Dataset(_address(options.source)).check("events" if events else "digests")
+    elif options.scheduler is not None:
+        raise UsageError(
+            "--scheduler needs an export: other machines cannot read what this one would make",
+            hint="`fleet export` and `hub export` write one to a place that all can read",
+        )
+    if options.work is not None:
+        Dataset(_address(options.work)).check_writable()
+    return where
+
+
 def _where(options: _Options) -> Where:
-    from session_memory.fleet.engine import Tls, Where
+    from session_memory.fleet.where import Tls, Where, check_where
 
     files = (options.tls_ca, options.tls_cert, options.tls_key)
     tls = None
-    if any(files):
+    if any(name is not None for name in files):
         if not all(files):
-            raise UsageError("--tls-ca, --tls-cert and --tls-key belong together")
+            raise UsageError(
+                "--tls-ca, --tls-cert and --tls-key belong together", hint="give all three"
+            )
         tls = Tls(*(os.path.abspath(str(name)) for name in files))
-    return Where(options.scheduler, options.workers, tls, options.plain)
+    where = Where(options.scheduler, options.workers, tls, options.plain)
+    check_where(where)
+    return where
+
+
+def _is_hub(options: _Options) -> bool:
+    return options.source is not None and options.source.startswith(_HUB)
 
 
 @contextmanager
 def _source(app: App, options: _Options, *, events: bool) -> Generator[str]:
     """The export to read: the one that was named, or one of hub or store, just for this run."""
-    is_hub = options.source is not None and options.source.startswith(_HUB)
-    if options.source is not None and not is_hub:
+    if options.source is not None and not _is_hub(options):
         yield _address(options.source)
         return
-    if options.scheduler is not None:
-        raise UsageError(
-            "--scheduler needs an export: other machines cannot read what this one would make",
-            hint="`fleet export` and `hub export` write one to a place that all can read",
-        )
-    if is_hub and (options.team is None or events):
-        raise UsageError(
-            "a hub keeps the events of its sessions to itself" if events else "which --team?"
-        )
     from session_memory.cli.store import reading
     from session_memory.fleet.dataset import Dataset
     from session_memory.fleet.export import export_store
 
     with TemporaryDirectory(prefix="session-memory-fleet-") as folder:
-        if is_hub:
+        if _is_hub(options):
             with pool_of(options.source) as pool:
                 from session_memory.fleet.hub import export_hub
 
@@ -374,7 +400,7 @@ def _disk_errors() -> Generator[None]:
 
 def _address(place: str) -> str:
     """A folder as every process of this machine can name it; an address as it is."""
-    return place if "://" in place else os.path.abspath(os.path.expanduser(place))
+    return place if "://" in place or not place else os.path.abspath(os.path.expanduser(place))
 
 
 def _need_packages() -> None:

@@ -22,6 +22,7 @@ from session_memory.errors import NotFound, SessionMemoryError, UsageError
 from session_memory.fleet.tables import Row
 
 _SUFFIX = ".parquet"
+_NAME = 255  # characters that a folder's name may have
 TABLES = ("sessions", "digests", "signals", "events", "usage", "effects", "patterns")
 
 
@@ -35,6 +36,8 @@ class Dataset:
     def __init__(self, place: str) -> None:
         self.place = place
         try:
+            if not place:
+                raise pa.ArrowInvalid("it has no name")
             if "://" in place:
                 opened = pafs.FileSystem.from_uri(place)
                 self._fs, self._root = cast("tuple[pafs.FileSystem, str]", opened)
@@ -42,7 +45,7 @@ class Dataset:
                 self._fs, self._root = pafs.LocalFileSystem(), os.path.abspath(place)
         except (pa.ArrowInvalid, OSError) as error:
             raise UsageError(
-                f"no place for Parquet: {place} ({error})",
+                f"no place for Parquet: {place[:200]} ({str(error)[:200]})",
                 hint="give a folder, or an address such as s3://bucket/folder",
             ) from None
 
@@ -54,7 +57,8 @@ class Dataset:
             )
         except OSError as error:
             raise SessionMemoryError(
-                f"cannot list {self.place}: {error}", hint="is the address right, and reachable?"
+                f"cannot list {self.place[:200]}: {str(error)[-200:]}",
+                hint="is the address right, and reachable?",
             ) from None
         names = [info.base_name for info in infos if info.base_name.endswith(_SUFFIX)]
         return sorted((name.removesuffix(_SUFFIX) for name in names), reverse=True)
@@ -65,6 +69,19 @@ class Dataset:
             raise NotFound(
                 f"no {table} in {self.place}",
                 hint="`session-memory fleet export DIR` writes such a folder",
+            )
+
+    def check_writable(self) -> None:
+        """Raise where no such folder can be made; object storage tells when it is written to."""
+        if not isinstance(self._fs, pafs.LocalFileSystem):
+            return
+        folder = self._root
+        while not os.path.lexists(folder) and len(os.path.basename(folder)) <= _NAME:
+            folder = os.path.dirname(folder)
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            raise UsageError(
+                f"cannot write to {self.place[:200]}",
+                hint="give a folder of yours, or an address such as s3://bucket/folder",
             )
 
     def read(self, table: str, part: str, columns: Sequence[str] | None = None) -> pa.Table:

@@ -7,53 +7,59 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
 import pickle
 import platform
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
-from urllib.parse import urlsplit
 
-import msgspec
 from dask import config as dask_config
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, Nanny, Scheduler, SpecCluster, Worker, as_completed
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 
 from session_memory import __version__
 from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.loop.patterns import MINER_VERSION
-from session_memory.errors import ConfigError, Refused, SessionMemoryError, UsageError
+from session_memory.errors import ConfigError, SessionMemoryError
 from session_memory.fleet.port import Progress, deal_out
+from session_memory.fleet.where import Where, check_where, split_address
 
 T = TypeVar("T")
 CONNECT_S = 10
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-_CONFIG = {
-    "distributed.worker.profile.enabled": False,  # a fifth of the CPU, for figures nobody looks at
+_CONFIG: dict[str, object] = {
+    # Every part of a cluster wakes up many times a second for figures nobody looks at here.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1 minute",
+    "distributed.admin.tick.cycle": "1 minute",
     "distributed.admin.tick.limit": "1h",
-    "distributed.worker.memory.terminate": False,
+    "distributed.admin.system-monitor.interval": "1 minute",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.client.scheduler-info-interval": "1 minute",
+    "distributed.scheduler.active-memory-manager.start": False,  # no result is kept twice
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # Giving back 64 KB at a time, as Dask would have it, is a system call for every few digests.
+    "distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": 32 << 20},
 }
 
 
-class Tls(msgspec.Struct, frozen=True):
-    """The files that prove who takes part."""
+class _Silent:
+    """A part of a cluster that serves no web page: the status of one would listen on a port."""
 
-    ca: str
-    cert: str
-    key: str
+    def start_http_server(self, *_: object, **__: object) -> None:
+        """Nothing listens."""
 
 
-class Where(msgspec.Struct, frozen=True):
-    """Where to run: nothing given means this machine."""
+class _Scheduler(_Silent, Scheduler):
+    pass
 
-    scheduler: str | None = None
-    workers: int | None = None
-    """Processes of a local cluster; None: one for each core."""
-    tls: Tls | None = None
-    plain: bool = False
-    """Whether a connection to another machine may go without encryption."""
+
+class _Worker(_Silent, Worker):
+    pass
 
 
 class DaskEngine:
@@ -102,24 +108,18 @@ class DaskEngine:
 
 def _packed(task: Callable[..., object], *arguments: object) -> bytes:
     """The result as bytes: what travels is counted."""
+    gc.set_threshold(20_000, 50, 100)  # as the local commands do, for the same reason
     return pickle.dumps(task(*arguments), protocol=5)
 
 
 @contextmanager
 def connected(where: Where, progress: Progress) -> Generator[DaskEngine]:
     """A cluster that can be used; one of our own ends with this block."""
-    if where.workers is not None and where.scheduler is not None:
-        raise UsageError("--workers is for a cluster of this machine; leave out --scheduler")
+    check_where(where)
     with dask_config.set(_CONFIG):
         if where.scheduler is None:
             with (
-                LocalCluster(
-                    n_workers=where.workers or os.cpu_count() or 1,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address=cast("str", None),  # none at all
-                    silence_logs=50,
-                ) as cluster,
+                _local_cluster(where.workers or os.cpu_count() or 1) as cluster,
                 Client(cluster) as client,
             ):
                 yield DaskEngine(client, progress)
@@ -129,27 +129,36 @@ def connected(where: Where, progress: Progress) -> Generator[DaskEngine]:
             yield DaskEngine(client, progress)
 
 
+def _local_cluster(workers: int) -> SpecCluster:
+    """Processes of this machine, on the loopback address; one that is killed is started again."""
+    scheduler = {"cls": _Scheduler, "options": {"host": "127.0.0.1", "dashboard": False}}
+    worker = {
+        "cls": Nanny,
+        "options": {
+            "host": "127.0.0.1",
+            "nthreads": 1,
+            "memory_limit": 0,  # parts are small; watching a limit wakes up ten times a second
+            "worker_class": _Worker,
+            "silence_logs": logging.CRITICAL,
+        },
+    }
+    return SpecCluster(
+        workers=dict.fromkeys(range(workers), worker),
+        scheduler=scheduler,
+        silence_logs=cast("bool", logging.CRITICAL),
+    )
+
+
 def _client(where: Where) -> Client:
-    address = str(where.scheduler)
-    parsed = urlsplit(address if "://" in address else f"tcp://{address}")
-    if where.tls is None and parsed.hostname not in _LOOPBACK and not where.plain:
-        raise Refused(
-            f"{address} is another machine, and no certificates are given: sessions and programs"
-            " would travel in the open",
-            hint="give --tls-ca, --tls-cert and --tls-key; --plain goes on without",
-        )
-    security = None
+    address, security = str(where.scheduler), None
     if where.tls is not None:
-        for name in (where.tls.ca, where.tls.cert, where.tls.key):
-            if not os.path.isfile(name):
-                raise UsageError(f"no such file: {name}")
         security = Security(
             require_encryption=True,
             tls_ca_file=where.tls.ca,
             tls_client_cert=where.tls.cert,
             tls_client_key=where.tls.key,
         )
-        address = parsed._replace(scheme="tls").geturl()
+        address = split_address(address)._replace(scheme="tls").geturl()
     try:
         client = Client(address, security=security, timeout=CONNECT_S)
     except (OSError, ValueError, TypeError) as error:
