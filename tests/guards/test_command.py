@@ -7,6 +7,8 @@ import json
 import pytest
 from tests.guards.conftest import User
 
+from session_memory.testing.command import run_command
+
 NPM = "Use `bun`, not `npm`."
 
 
@@ -73,3 +75,14 @@ def test_words_that_cannot_be_checked_are_refused_with_a_way_out(user: User) -> 
     user.run("rules", "guard", "set", row["id"], "hint", "--when", "command npm")
     assert "Keep it short." in user.npm("a")
     user.run("rules", "guard", "set", row["id"], "hint", "--when", "a | b", code=2)
+
+
+@pytest.mark.rows("GRD-10")
+def test_a_damaged_file_of_decisions_leaves_sessions_their_pages(user: User) -> None:
+    user.run("init", "--yes", "--agent", "claude")
+    user.run("rules", "add", "Use `bun`, not `npm`.")
+    user.run("worker", "run")
+    pages = {path: path.unlink() for path in (user.state / "inject").glob("*.json")}
+    (user.data / "guards.json").write_text("{")
+    run_command("worker", "run", environ=user.environ, directory=user.project)
+    assert pages and {*(user.state / "inject").glob("*.json")} == pages.keys()

@@ -94,9 +94,10 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
                 break
         else:
             pages = {}  # the next run writes them
-        refresh_guards(store, self.paths, self.config, now_ms)
+        written = write_pages(self.paths.state, pages, now_ms)
         drop_marks(self.paths.state, now_ms)
-        return write_pages(self.paths.state, pages, now_ms)
+        refresh_guards(store, self.paths, self.config, now_ms)  # last: its file may be damaged
+        return written
 
     def _gives_journal(self) -> bool:
         journal = self.config.journal
