@@ -12,6 +12,7 @@ first choice of them, 2 for the second.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
@@ -173,4 +174,6 @@ def main(*, misses: bool = False) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(misses="--misses" in sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--misses", action="store_true", help="list what was not found first")
+    sys.exit(main(misses=parser.parse_args().misses))

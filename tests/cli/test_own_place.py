@@ -20,6 +20,8 @@ from session_memory.cli.app import cli
 
 posix = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 
+NO_HUB = ["--database", "postgresql://127.0.0.1:9/none"]
+PLACES = ["--objects", "{outside}/objects", "--vault", "{outside}/vault"]
 GIVEN: dict[str, list[str]] = {
     "init": ["--dry-run"],
     "uninstall": ["--dry-run"],
@@ -40,6 +42,20 @@ GIVEN: dict[str, list[str]] = {
     "rules trial start": ["{pattern}"],
     "rules trial stop": ["{pattern}"],
     "rules explain": ["{pattern}"],
+    "fleet detect": ["--from", "{outside}/none"],
+    "fleet measure": ["--from", "{outside}/none"],
+    "fleet redistil": ["--from", "{outside}/none", "--to", "{outside}/new"],
+    "fleet export": ["{outside}/proposal.json/below"],
+    "hub init": NO_HUB,
+    **{f"hub {verb}": [*NO_HUB, *PLACES] for verb in ("serve", "doctor", "restore")},
+    **{f"hub {verb}": [*NO_HUB, "--team", "shop"] for verb in ("devices", "audit", "invite")},
+    "hub revoke": [*NO_HUB, *PLACES, "--team", "shop", "device"],
+    "hub export": [*NO_HUB, "--team", "shop", "--parquet", "{outside}/parquet"],
+    "team join": ["http://127.0.0.1:9", "an-invite"],
+    "team share": ["--level", "numbers"],
+    "rules guard off": ["{pattern}"],
+    "rules guard set": ["{pattern}", "hint"],
+    "rules guard test": ["{pattern}"],
     "fix": ["make: *** [all] Error 1"],
     "prompt": ["remember"],
     "package": ["--agent", "claude", "--dry-run", "plugin"],
@@ -199,7 +215,9 @@ def test_no_verb_writes_into_a_repository_or_beside_our_own_place(
         "backup",
         "export.jsonl",
         "export.manifest.json",
+        "objects",
         "proposal.json",
+        "vault",
     ]
 
 

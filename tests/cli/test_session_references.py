@@ -56,6 +56,10 @@ def events_of(space: Workspace, told: dict[str, Any]) -> set[int]:
 Meant = Callable[[Workspace, dict[str, Any]], set[int]]
 VERBS: dict[str, tuple[tuple[str, ...], Meant]] = {
     "show": (("show", "REF"), lambda _, told: {told["session"]["id"]}),
+    "handoff": (
+        ("handoff", "--session", "REF", "--no-sweep"),
+        lambda _, told: {told["session_id"]},
+    ),
     "show --digest": (("show", "--digest", "REF"), lambda _, told: {told["session_id"]}),
     "rules explain": (("rules", "explain", "REF"), lambda _, told: {told["session_id"]}),
     "rules injected": (("rules", "injected", "REF"), lambda _, told: {told["session_id"]}),
