@@ -47,7 +47,7 @@ def source() -> bytes:
     return with_table(text, agents().values()).encode()
 
 
-def compiled(data: bytes) -> bytes:
+def bytecode(data: bytes) -> bytes:
     """The hook as Python's bytecode: compiling it costs more than all that it does.
 
     Another version of Python refuses the file before it reads the payload, and the launcher runs
@@ -182,7 +182,7 @@ def our_files(launchers: Launchers) -> dict[Path, tuple[bytes, int]]:
     settings_file, hook = launchers.state / SETTINGS, source()
     files = {
         launchers.hook_file: (hook, 0o600),
-        launchers.compiled_hook: (compiled(hook), 0o600),
+        launchers.compiled_hook: (bytecode(hook), 0o600),
         launchers.hook_launcher: (os.fsencode(launcher_text(launchers)), EXECUTABLE),
         settings_file: (settings(launchers, _read(settings_file)), 0o600),
     }
