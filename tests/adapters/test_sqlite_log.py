@@ -142,6 +142,13 @@ def test_a_database_nobody_has_open_is_read_in_a_folder_nobody_may_write(
     assert files(path.parent) == before
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_a_database_below_a_linked_folder_is_read(tmp_path: Path) -> None:
+    make(tmp_path / "real" / "notes.db").close()
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    assert texts(tmp_path / "linked" / "notes.db") == ["first"]
+
+
 def test_what_is_only_in_the_log_of_a_live_client_is_read_and_no_byte_changes(
     tmp_path: Path, client: Client
 ) -> None:

@@ -311,7 +311,9 @@ def _files() -> str:
 
 
 def _uri(path: str, options: str) -> str:
-    return f"{Path(path).absolute().as_uri()}?{options}"
+    # SQLite answers "not an error" for a path with a linked folder in it, which apsw takes for one.
+    folder, name = os.path.split(os.path.abspath(path))
+    return f"{(Path(os.path.realpath(folder)) / name).as_uri()}?{options}"
 
 
 def _nothing() -> None:
