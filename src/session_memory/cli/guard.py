@@ -78,7 +78,7 @@ def list_(app: App, everything: bool = False) -> None:
         app.note("all guards are silent: guards.enabled is false")
     if not shown:
         app.note(
-            "No approved rule is checked by hooks. A rule such as `Use `bun`, not `npm`` is:"
+            'No approved rule is checked by hooks. A rule such as "Use `bun`, not `npm`." can be:'
             " `session-memory rules add TEXT`"
         )
     if others:

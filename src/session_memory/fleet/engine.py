@@ -40,6 +40,7 @@ _CONFIG: dict[str, object] = {
     "distributed.admin.system-monitor.disk": False,
     "distributed.client.scheduler-info-interval": "1 minute",
     "distributed.scheduler.active-memory-manager.start": False,  # no result is kept twice
+    "distributed.scheduler.no-workers-timeout": "5 minutes",  # an error, not a wait without end
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     # Giving back 64 KB at a time, as Dask would have it, is a system call for every few digests.
