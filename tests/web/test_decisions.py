@@ -12,7 +12,8 @@ from tests.web.served import Served, serving
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.cli.app import App
-from session_memory.cli.doctor_child import findings
+from session_memory.cli.child_commands import findings, look_for_rules
+from session_memory.errors import SessionMemoryError
 from session_memory.store.told_lines import LineChoice, as_chosen, read_choices
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
@@ -167,6 +168,20 @@ def test_a_doctor_that_does_not_answer_is_a_finding(
     (finding,) = findings(App({}))
     assert (finding.name, finding.result) == ("doctor", "fail")
     assert finding.fix == "session-memory doctor"
+
+
+@pytest.mark.rows("WEB-24")
+def test_a_search_for_rules_that_fails_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    app = App({"HOME": str(tmp_path)})
+    app.config_path = str(tmp_path / "config.toml")
+    Path(app.config_path).write_text("[nonsense", encoding="utf-8")
+    with pytest.raises(SessionMemoryError, match=r"config\.toml"):
+        look_for_rules(app)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
+    with pytest.raises(SessionMemoryError, match="gone"):
+        look_for_rules(app)
 
 
 @pytest.mark.rows("WEB-18")

@@ -11,6 +11,7 @@ from tests.web.served import serving
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog, tokens
 from session_memory.testing.workspace import Workspace
+from session_memory.web.rules import QUICK
 
 ERROR = "ModuleNotFoundError: No module named 'yaml'"
 
@@ -130,4 +131,45 @@ def test_health_is_shown_at_once_and_checked_after(
                 visitor.page.click("text=Check now")
             visitor.page.locator("td >> text=forget marks").wait_for()
             assert visitor.page.locator("h1").count() == 1
+            assert visitor.errors == [] and visitor.foreign == []
+
+
+@pytest.mark.rows("WEB-18")
+def test_home_says_what_the_doctor_finds_once_it_is_shown(
+    browser: Browser, space: Workspace
+) -> None:
+    space.write(ClaudeLog(seed=43))
+    space.sweep()
+    with serving(space) as served:
+        for visitor in watching(browser, served):
+            visitor.page.locator(
+                "section[aria-labelledby=waits] >> text=/of the doctor/"
+            ).wait_for()
+            assert visitor.errors == [] and visitor.foreign == []
+
+
+@pytest.mark.rows("WEB-24")
+@pytest.mark.parametrize("script", [True, False])
+def test_many_sessions_are_looked_through_after_the_page_is_shown(
+    browser: Browser, space: Workspace, script: bool
+) -> None:
+    for seed in range(1, QUICK + 7):
+        log = ClaudeLog(seed=seed, start=START + seed * 60_000)
+        log.prompt(f"make part {seed} faster")
+        if seed < 7:
+            log.run("make test", f"E   {ERROR}", exit_code=1)
+            log.run("pip install pyyaml", "Successfully installed pyyaml-6.0")
+            log.run("make test", "6 passed in 0.19s")
+        space.write(log)
+    space.run("--config", str(space.write_config()), "sweep")
+    with serving(space) as served:
+        for visitor in watching(browser, served, script=script):
+            visitor.goto("/rules")
+            if not script:
+                assert visitor.page.locator(".rule").count() == 0
+                visitor.page.click("text=Look through them now")
+            visitor.page.locator(".rule >> text=pyyaml >> nth=0").wait_for()
+            assert visitor.page.locator("h1").count() == 1
+            visitor.goto("/rules")
+            assert "Look through them now" not in visitor.page.inner_text("main")
             assert visitor.errors == [] and visitor.foreign == []

@@ -72,13 +72,18 @@ def _front_end(app: App) -> FrontEnd:
     from session_memory.web.context import FirstStep, FrontEnd
 
     def check() -> Sequence[Finding]:
-        from session_memory.cli.doctor_child import findings
+        from session_memory.cli.child_commands import findings
 
         return findings(app)
+
+    def detect() -> None:
+        from session_memory.cli.child_commands import look_for_rules
+
+        look_for_rules(app)
 
     def plan_init() -> Sequence[FirstStep]:
         from session_memory.cli.init_summary import planned
 
         return [FirstStep(agent, lines) for agent, lines in planned(app)]
 
-    return FrontEnd(check, plan_init)
+    return FrontEnd(check, detect, plan_init)

@@ -41,6 +41,7 @@ class FrontEnd(msgspec.Struct, frozen=True):
     """What the command line knows and the page shows: it checks agents and plans their wiring."""
 
     check: Callable[[], Sequence[Finding]]
+    detect: Callable[[], None]
     plan_init: Callable[[], Sequence[FirstStep]]
 
 
@@ -68,6 +69,8 @@ class WebContext(msgspec.Struct, frozen=True):
     environ: Mapping[str, str]
     front_end: FrontEnd
     health: Health = msgspec.field(default_factory=Health)
+    detecting: Lock = msgspec.field(default_factory=Lock)
+    """Whoever asks for rules while they are looked for waits for that."""
 
     @contextmanager
     def reading(self) -> Generator[Store]:

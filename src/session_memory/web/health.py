@@ -18,10 +18,14 @@ def health_page(web: WebContext, _page_request: PageRequest) -> Page:
 
 def checked_page(web: WebContext, page_request: PageRequest) -> Page:
     """The same, after a check if this run made none yet: that takes seconds."""
-    with web.health.checking:
-        if not web.health.at:
-            _check(web)
+    _check_once(web)
     return health_page(web, page_request)
+
+
+def brief_page(web: WebContext, _page_request: PageRequest) -> Page:
+    """How many problems there are, for Home, which fetches this after it is shown."""
+    _check_once(web)
+    return Page("health_brief.html", {"problems": web.health.problems})
 
 
 def check_again(web: WebContext, _page_request: PageRequest) -> GoTo:
@@ -29,6 +33,12 @@ def check_again(web: WebContext, _page_request: PageRequest) -> GoTo:
     with web.health.checking:
         _check(web)
     return GoTo("/health")
+
+
+def _check_once(web: WebContext) -> None:
+    with web.health.checking:
+        if not web.health.at:
+            _check(web)
 
 
 def _check(web: WebContext) -> None:

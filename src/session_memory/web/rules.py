@@ -52,7 +52,7 @@ Action = Literal["approve", "reject", "retire", "edit", "snooze", "supersede"]
 def rules_page(web: WebContext, page_request: PageRequest) -> Page:
     """What awaits a decision first; with `all`, everything."""
     context = web.curate
-    stale = _look_for_rules(web)
+    detected = _look_for_rules(web)
     catalog = read_for_review(context)
     promotes = {
         name: gate_now(catalog, name, web.config.curate).promotes
@@ -74,7 +74,7 @@ def rules_page(web: WebContext, page_request: PageRequest) -> Page:
             "awaiting": sum(promotes.values()),
             "start": start,
             "page": PAGE,
-            "stale": stale,
+            "detected": detected,
             "snoozed": [catalog.patterns[name] for name in sorted(catalog.snoozed)],
             "live": _live(catalog),
             "gate": web.config.curate.gate,
@@ -167,22 +167,31 @@ def _told(pattern: Pattern) -> str:
             return f"It is {current.status} now: {words}"
 
 
+def detected_page(web: WebContext, page_request: PageRequest) -> Page:
+    """The inbox after all sessions were looked through for the first time: that takes seconds."""
+    with web.detecting:
+        if not was_detected(web.paths):
+            web.front_end.detect()
+    return rules_page(web, page_request)
+
+
 def detect_rules(web: WebContext, _page_request: PageRequest) -> GoTo:
     """Look through all sessions for what recurs."""
-    propose_detected(web.curate)
+    with web.detecting:
+        web.front_end.detect()
     return GoTo("/rules", "All sessions were looked through.")
 
 
-def _look_for_rules(web: WebContext) -> bool:
-    """Detect where that is quick or was never done; whether what is kept is older than sessions."""
+def _look_for_rules(web: WebContext) -> Literal["now", "before", "never"]:
+    """Detect where that is quick; otherwise say when that was done last."""
     with web.reading() as store:
         if is_current(web.paths, store):
-            return False
+            return "now"
         few = len(store.heights()) <= QUICK
-    if few or not was_detected(web.paths):
+    if few:
         propose_detected(web.curate)
-        return False
-    return True
+        return "now"
+    return "before" if was_detected(web.paths) else "never"
 
 
 def _shown(catalog: Catalog, name: str, web: WebContext) -> dict[str, Any]:
