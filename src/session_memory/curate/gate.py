@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from heapq import nlargest
 from math import fsum
 from typing import Literal
 
@@ -39,18 +40,20 @@ def _order(item: Evidence) -> tuple[float, bool, int, str, bool, str]:
 def take_snapshot(evidence: Iterable[Evidence], per_session: int) -> Snapshot:
     """The evidence in numbers; frequency and cost are limited per session, the rest is not."""
     items = list(evidence)
-    weighed = counted(items, per_session)
+    costs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for item in items:
+        costs[item.flavor, item.session].append(item.cost)
+    weighed = [cost for each in costs.values() for cost in nlargest(per_session, each)]
     times = [item.at for item in items if item.at is not None]
-    sessions = sorted({(item.flavor, item.session) for item in items})
     return Snapshot(
         frequency=len(weighed),
-        sessions=len(sessions),
-        cost_impact=round(fsum(item.cost for item in weighed), 6),
+        sessions=len(costs),
+        cost_impact=round(fsum(weighed), 6),
         flavors=tuple(sorted({item.flavor for item in items})),
         repos=tuple(sorted({item.repo for item in items if item.repo})),
         first_seen=min(times, default=None),
         last_seen=max(times, default=None),
-        session_ids=tuple(f"{flavor}:{session}" for flavor, session in sessions),
+        session_ids=tuple(f"{flavor}:{session}" for flavor, session in sorted(costs)),
     )
 
 

@@ -51,25 +51,27 @@ Action = Literal["approve", "reject", "retire", "edit", "snooze", "supersede"]
 
 def rules_page(web: WebContext, page_request: PageRequest) -> Page:
     """What awaits a decision first; with `all`, everything."""
-    context = web.curate
-    detected = _look_for_rules(web)
-    catalog = read_for_review(context)
+    detected, policy = _look_for_rules(web), web.config.curate
+    ledger = read_ledger(web.paths.data)
+    plan = _plan(web, ledger)  # reads the catalog too, before it is read here: one at a time
+    catalog = read_for_review(web.curate)
+    index = index_catalog(catalog)
     promotes = {
-        name: gate_now(catalog, name, web.config.curate).promotes
+        name: gate_now(catalog, name, policy).promotes
         for name in ranked(catalog)
-        if awaits_decision(catalog, name, web.config.curate)
+        if awaits_decision(catalog, name, policy)
     }
     waiting = sorted(promotes, key=lambda name: not promotes[name])
     start = min(page_request.number("start", 0), max(0, len(waiting) - 1)) // PAGE * PAGE
     decided = [pattern for name, pattern in catalog.patterns.items() if _is_decided(catalog, name)]
-    ledger = read_ledger(web.paths.data)
-    plan = _plan(web, ledger)
     with web.reading() as store:
         projects = [project.key for project in store.projects() if project.root]
     return Page(
         "rules.html",
         {
-            "waiting": [_shown(catalog, name, web) for name in waiting[start : start + PAGE]],
+            "waiting": [
+                describe(catalog, name, policy, index) for name in waiting[start : start + PAGE]
+            ],
             "count": len(waiting),
             "awaiting": sum(promotes.values()),
             "start": start,
@@ -77,7 +79,7 @@ def rules_page(web: WebContext, page_request: PageRequest) -> Page:
             "detected": detected,
             "snoozed": [catalog.patterns[name] for name in sorted(catalog.snoozed)],
             "live": _live(catalog),
-            "gate": web.config.curate.gate,
+            "gate": policy.gate,
             "decided": sorted(decided, key=lambda each: -each.current.revision),
             "files": states(ledger, FileReader(), writing_problem),
             "plan": [_diff(change) for change in plan.changes],
@@ -192,10 +194,6 @@ def _look_for_rules(web: WebContext) -> Literal["now", "before", "never"]:
         propose_detected(web.curate)
         return "now"
     return "before" if was_detected(web.paths) else "never"
-
-
-def _shown(catalog: Catalog, name: str, web: WebContext) -> dict[str, Any]:
-    return describe(catalog, name, web.config.curate, index_catalog(catalog))
 
 
 def _is_decided(catalog: Catalog, name: str) -> bool:

@@ -139,7 +139,7 @@ def _prepare(connection: Database, read_only: bool) -> None:
         connection.execute(f"PRAGMA {name} = {setting}").fetchall()
 
     pragma("temp_store", "MEMORY")
-    pragma("cache_size", -8_000 if read_only else -32_000)
+    pragma("cache_size", -4_000 if read_only else -32_000)  # more does not make a reader faster
     if read_only:
         pragma("query_only", 1)
         return
