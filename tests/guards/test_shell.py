@@ -12,6 +12,7 @@ from session_memory.core.loop.guards import Guard
 from session_memory.core.schema import SessionEvent
 from session_memory.guards.derive import derive
 from session_memory.guards.replay import replay
+from session_memory.guards.table import concerns_of
 from session_memory.hooks import entry
 
 
@@ -20,7 +21,11 @@ def speaks(rule: str, command: str, root: str = "/work/shop") -> bool:
     assert check is not None
     guard = Guard("r", "hint", rule, check.when, check.cures)
     event = SessionEvent(0, 0, "tool_call", "agent", tool_class="shell", command=command)
-    return bool(replay(guard, [event], root))
+    spoken = bool(replay(guard, [event], root))
+    call = entry.Call({"tool_name": "bash", "tool_input": {"command": command}}, root)
+    # The hook reads a guard only where the call concerns it.
+    assert not spoken or not concerns_of(guard).isdisjoint(call.concerns())
+    return spoken
 
 
 NPM = "Use `bun`, not `npm`."

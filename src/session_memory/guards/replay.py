@@ -43,10 +43,11 @@ class _Memory(entry.Memory):
     """Remembers within this process alone."""
 
     def __init__(self) -> None:
-        self.marks = list[str]()
+        self.marks, self.known = list[str](), set[str]()
 
     def add(self, *marks: str) -> None:
         self.marks += marks
+        self.known.update(marks)
 
 
 def replay(guard: Guard, events: Iterable[SessionEvent], root: str) -> list[Spoken]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,8 @@ from session_memory.core.text.safe_text import one_line
 from session_memory.file_names import text_to_name
 from session_memory.guards.derive import derive
 
-VERSION = 1
+VERSION = 2
+EDITS, READS = "*edits", "*reads"
 FILE = "guards.json"
 """The table, next to the hook file."""
 TEXT_CHARS = 300
@@ -55,15 +55,34 @@ def compile_guards(rules: Iterable[Rule], choices: Mapping[str, Choice]) -> dict
 
 
 def encode_table(guards: Sequence[Guard], places: Mapping[str, Iterable[str]]) -> bytes:
-    """The table as its file holds it; `places` maps a place to the rules that hold there."""
+    """The table as its file holds it; `places` maps a place to the rules that hold there.
+
+    The first line says where each guard holds and which calls concern it; every other line is a
+    guard, so that the hook reads only those that a call concerns. The whole is one JSON object.
+    """
     numbers = {guard.id: at for at, guard in enumerate(guards)}
-    rows: list[Any] = [msgspec.to_builtins(guard) for guard in guards]
     here = {
         place_name(place): sorted(numbers[name] for name in names if name in numbers)
         for place, names in places.items()
     }
-    table = {"v": VERSION, "guards": rows, "places": {k: v for k, v in here.items() if v}}
-    return msgspec.json.encode(table)
+    concerns: dict[str, list[int]] = {}
+    for at, guard in enumerate(guards):
+        for name in sorted(concerns_of(guard)):
+            concerns.setdefault(name, []).append(at)
+    head = {"v": VERSION, "places": {k: v for k, v in here.items() if v}, "concerns": concerns}
+    rows = b",\n".join(msgspec.json.encode(guard) for guard in guards)
+    return msgspec.json.encode(head)[:-1] + b',"guards":[\n' + rows + b"\n]}\n"
+
+
+def concerns_of(guard: Guard) -> set[str]:
+    """What a call must do to concern a guard: run these first words, or change or read a file.
+
+    The names are the hook's (`Call.concerns` in hooks/entry.py).
+    """
+    kind, commands = guard.when.kind, (guard.when, *guard.cures)
+    runs = {" ".join((one.starts or one.words)[:2]) for one in commands if one.kind == "run"}
+    edits = {"edit": {EDITS}, "check": {EDITS}, "unread": {EDITS, READS}, "push": {"git push"}}
+    return runs | edits.get(kind, set())
 
 
 def place_name(place: str) -> str:

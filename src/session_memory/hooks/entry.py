@@ -14,7 +14,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, TypeGuard
 
 VERSION = 1
@@ -347,8 +347,9 @@ def read_small(path: str) -> bytes | None:
         descriptor = os.open(path, flags)
     except OSError as error:
         return None if isinstance(error, FileNotFoundError) else b""
-    regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-    data = os.read(descriptor, PAYLOAD_LIMIT) if regular else b""
+    info = os.fstat(descriptor)
+    size = min(info.st_size, PAYLOAD_LIMIT) if stat.S_ISREG(info.st_mode) else 0
+    data = os.read(descriptor, size) if size else b""
     os.close(descriptor)
     return data
 
@@ -661,7 +662,8 @@ def answer(client: str, text: str, event: str) -> dict[str, object]:
 
 
 # --- guards: what approved rules check mechanically. The table is made by guards/table.py ---------
-TABLE = "guards.json"  # beside this file
+TABLE, TABLE_VERSION = "guards.json", 2  # beside this file
+EDITS, READS = "*edits", "*reads"
 BEFORE_TOOL = ("pre_tool_use", "before_tool", "tool_execute_before")
 TURN_ENDS = ("stop", "after_agent")
 AFTER_TOOL = "after_tool"
@@ -1050,14 +1052,18 @@ class Call:
         elif name in READ_TOOLS:
             self.reads = found
         typed = [words for words, _, _ in self.calls or () if words]
-        named = [words[0] for words in (*typed, *map(inner_words, typed)) if words]
-        self.programs = {os.path.basename(word) for word in named}
+        self.named = [*typed, *filter(None, map(inner_words, typed))]  # what runs, also by a runner
         self.edits = [os.path.realpath(path) for path in self.edits if UNSURE not in path]
         self.reads = [os.path.realpath(path) for path in self.reads if UNSURE not in path]
 
-    def may_run(self, when: "Mapping[str, Any]") -> bool:
-        """Whether the program that a condition is about is run at all: most are not."""
-        return (when.get("starts") or when["words"])[0] in self.programs
+    def concerns(self) -> set[str]:
+        """The names in the table of guards of what the call does: most guards are about others."""
+        names = {name for name, done in ((EDITS, self.edits), (READS, self.reads)) if done}
+        for words in self.named:
+            plain = plain_words(words)
+            names.update(f"{plain[0]} {word}" for word in (*plain[1:2], *words[1:2]))
+            names.add(plain[0])
+        return names
 
 
 class Memory:
@@ -1067,14 +1073,18 @@ class Memory:
         name = f"{record.get('session')}\0{record.get('agent', '')}"
         self.path = os.path.join(home, "guards", sha256(name.encode()).hex())
         self.marks = (read_small(self.path) or b"").decode("ascii", "replace").split()
+        self.known = {*self.marks}
 
     def last(self, mark: str) -> int:
         """Where a mark stands for the last time; -1: nowhere."""
-        return max((at for at, one in enumerate(self.marks) if one == mark), default=-1)
+        if mark not in self.known:
+            return -1
+        return len(self.marks) - 1 - self.marks[::-1].index(mark)
 
     def add(self, *marks: str) -> None:
         """Remember; where that fails, everything is forgotten, for half of it would mislead."""
         self.marks += marks
+        self.known.update(marks)
         data = "".join(f"{mark}\n" for mark in marks).encode("ascii", "replace")
         try:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)  # private by the umask
@@ -1097,17 +1107,24 @@ def mark_of(path: str) -> str:
     return "r:" + sha256(os.fsencode(path)).hex()[:16]
 
 
-def guards_for(record: "Mapping[str, object]") -> "tuple[list[dict[str, Any]], str]":
-    """The guards of the project this session works in, and the project's directory."""
+def guards_for(
+    record: "Mapping[str, object]", concerns: "Iterable[str] | None"
+) -> "tuple[list[dict[str, Any]], str]":
+    """The guards of this session's project that these concern, and the project's directory.
+
+    None stands for all guards. Most are about other calls, and their lines are not read.
+    """
     cwd = record.get("cwd")
     if not isinstance(cwd, str) or record["flavor"] not in GUARDED:
         return [], ""
     data = read_small(os.path.join(os.path.dirname(os.path.abspath(__file__)), TABLE))
     if data is None:
         return [], ""
-    table, whole = read_object(data)
-    rows, places = table.get("guards"), table.get("places")
-    if not whole or table.get("v") != VERSION or not _is_list(rows) or not _is_object(places):
+    head, *lines = data.split(b"\n")
+    table, whole = read_object(head + b"]}")
+    places, named = table.get("places"), table.get("concerns")
+    whole = whole and table.get("v") == TABLE_VERSION and lines[-2:] == [b"]}", b""]
+    if not whole or not _is_object(places) or not _is_object(named):
         raise HookError("the table of guards is damaged")
     levels = project_levels(cwd)
     names = [sha256(os.fsencode(name)).hex() for name in levels]
@@ -1116,7 +1133,15 @@ def guards_for(record: "Mapping[str, object]") -> "tuple[list[dict[str, Any]], s
     here = next((places[name] for name in names if name in places), None)
     if not _is_list(here) or any(map(is_switched_off, levels)):
         return [], ""
-    return [rows[at] for at in here if isinstance(at, int)], levels[-1]  # type: ignore[misc]
+    if concerns is not None:
+        found = [named.get(name) for name in concerns]
+        wanted = {at for numbers in found if _is_list(numbers) for at in numbers}
+        here = [at for at in here if at in wanted]
+    rows = [lines[at].rstrip(b",") for at in here if isinstance(at, int)]
+    table, whole = read_object(b'{"guards":[' + b",".join(rows) + b"]}")
+    if not whole:
+        raise HookError("the table of guards is damaged")
+    return table["guards"], levels[-1]  # type: ignore[return-value]
 
 
 def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) -> bool:
@@ -1131,7 +1156,7 @@ def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) ->
             is_moved |= bool(words) and plain_words(words)[:2] in MOVES
         return False
     if kind == "run":
-        for words, cwd, _ in call.calls or () if call.may_run(when) else ():
+        for words, cwd, _ in call.calls or ():
             if not words or not runs(when, words):
                 continue
             if any(is_call(cure, words) for cure in guard.get("cures", ())):
@@ -1147,8 +1172,8 @@ def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) ->
     if kind == "edit":
         short = [path[len(root) + 1 :].replace(os.sep, "/") for path in inside]
         return any(fits(pattern, path) for pattern in when["paths"] for path in short)
-    if kind == "unread" and "b" in memory.marks:
-        return any(os.path.isfile(path) and mark_of(path) not in memory.marks for path in inside)
+    if kind == "unread" and "b" in memory.known:
+        return any(os.path.isfile(path) and mark_of(path) not in memory.known for path in inside)
     return False
 
 
@@ -1156,14 +1181,9 @@ def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
     """Whether a call does what a guard asked for."""
     when = guard["when"]
     if when["kind"] == "unread":
-        return any(mark_of(path) not in memory.marks for path in call.reads)
-    return any(
-        is_call(cure, words) or (bool(inner_words(words)) and is_call(cure, inner_words(words)))
-        for cure in guard.get("cures", ())
-        if call.may_run(cure)
-        for words, _, _ in call.calls or ()
-        if words
-    )
+        return any(mark_of(path) not in memory.known for path in call.reads)
+    cures = guard.get("cures", ())
+    return any(is_call(cure, words) for cure in cures for words in call.named)
 
 
 def note(record: dict[str, object], field: str, name: str) -> None:
@@ -1181,16 +1201,16 @@ def before_tool(
     marks: list[str] = []
     for guard in guards:
         name = str(guard["id"])
-        said = "s:" + name in memory.marks
+        said = "s:" + name in memory.known
         met = is_met(guard, call, root, memory)
-        if said and "d:" + name not in memory.marks + marks:
+        if said and "d:" + name not in memory.known:
             what = "followed" if is_followed(guard, call, memory) else ""
             what = "overridden" if met and guard["mode"] != "deny" else what
             if what:
                 note(record, "given", f"guard:{name}:{what}")
                 marks.append("d:" + name)
         if met and is_held(guard, record):
-            if "h:" + name not in memory.marks:
+            if "h:" + name not in memory.known:
                 note(record, "held", "pattern:" + name)
                 marks.append("h:" + name)
         elif met and (not said or guard["mode"] != "hint"):
@@ -1199,11 +1219,11 @@ def before_tool(
         if guard["when"]["kind"] == "check" and is_followed(guard, call, memory):
             marks.append("c:" + name)
     kinds = [guard["when"]["kind"] for guard in guards]
-    if "unread" in kinds and "b" in memory.marks:
+    if "unread" in kinds and "b" in memory.known:
         marks += [mark_of(path) for path in (*call.reads, *call.edits)]
     if "check" in kinds and any(path.startswith(root + os.sep) for path in call.edits):
         marks.insert(0, "e")
-    fresh = [mark for mark in dict.fromkeys(marks) if mark[0] in "ec" or mark not in memory.marks]
+    fresh = [mark for mark in dict.fromkeys(marks) if mark[0] in "ec" or mark not in memory.known]
     if fresh:
         memory.add(*fresh)
     for guard in spoken:
@@ -1225,6 +1245,7 @@ def at_stop(
 ) -> "list[dict[str, Any]]":
     """The guards whose check did not run after the last edit; they speak once a turn."""
     spoken: list[dict[str, Any]] = []
+    marks: list[str] = []
     edited = memory.last("e")
     for guard in guards:
         name = str(guard["id"])
@@ -1233,17 +1254,19 @@ def at_stop(
         told = memory.last("t:" + name)
         if told > edited and "d:" + name not in memory.marks[told:]:
             note(record, "given", f"guard:{name}:overridden")
-            memory.add("d:" + name)
+            marks.append("d:" + name)
         if is_again or told > edited:
             continue
         if is_held(guard, record):
             note(record, "held", "pattern:" + name)
             continue
-        memory.add("t:" + name, "s:" + name)
+        marks += ["t:" + name, "s:" + name]
         note(record, "given", "guard:" + name)
         if guard.get("trial"):
             note(record, "given", "pattern:" + name)
         spoken.append(guard)
+    if marks:
+        memory.add(*marks)
     return spoken
 
 
@@ -1272,34 +1295,48 @@ def guards_say(
 ) -> dict[str, object] | None:
     """What guards say to this event; None where they are silent."""
     event, client = str(record["event"]), str(record["flavor"])
-    starts = event in (AT_START[0], "session_created")
-    if not starts and event not in TURN_ENDS and event not in TOOL_EVENTS:
-        return None
-    guards, root = guards_for(record)
-    if not guards:
-        return None
-    memory = Memory(home, record)
-    if starts:
+    spoken: list[dict[str, Any]] = []
+    if event in BEFORE_TOOL:
+        spoken = say_before_tool(home, record, payload)
+    elif event == AFTER_TOOL:
+        spoken = say_after_tool(home, record)
+    elif event in TURN_ENDS:
+        memory = Memory(home, record)
+        if "e" in memory.known:  # without an edit there is nothing to check
+            is_again = folded(payload).get("stophookactive") is True
+            spoken = at_stop(guards_for(record, (EDITS,))[0], record, is_again, memory)
+    elif event in (AT_START[0], "session_created"):
         is_new = record.get("source") in (None, "startup", "new", "clear")
-        if is_new and any(guard["when"]["kind"] == "unread" for guard in guards):
-            memory.add("b")
-        return None
-    if event in TURN_ENDS:
-        is_again = folded(payload).get("stophookactive") is True
-        return guard_answer(client, event, at_stop(guards, record, is_again, memory))
-    if event == AFTER_TOOL:
-        waiting = {mark[2:] for mark in memory.marks[memory.last("q") + 1 :] if mark[:2] == "p:"}
-        if waiting:
-            memory.add("q")
-        return guard_answer(client, event, [g for g in guards if str(g["id"]) in waiting])
-    call = Call(payload, str(record["cwd"]))
-    spoken = before_tool(guards, root, record, call, memory)
-    if spoken and "hint after" in GUARDED[client]:
-        hints = [guard for guard in spoken if str(guard["mode"]) not in GUARDED[client]]
-        if hints:
-            memory.add(*(f"p:{guard['id']}" for guard in hints))
-        spoken = [guard for guard in spoken if guard not in hints]
+        if is_new and guards_for(record, (READS,))[0]:
+            Memory(home, record).add("b")
     return guard_answer(client, event, spoken)
+
+
+def say_before_tool(
+    home: str, record: dict[str, object], payload: "Mapping[str, object]"
+) -> "list[dict[str, Any]]":
+    """The guards that speak beside a call, or keep their words for its result."""
+    call = Call(payload, str(record.get("cwd")))
+    guards, root = guards_for(record, call.concerns())
+    if not guards:
+        return []
+    able, memory = GUARDED[str(record["flavor"])], Memory(home, record)
+    spoken = before_tool(guards, root, record, call, memory)
+    later = [guard for guard in spoken if "hint after" in able and str(guard["mode"]) not in able]
+    if later:
+        memory.add(*(f"p:{guard['id']}" for guard in later))
+    return [guard for guard in spoken if guard not in later]
+
+
+def say_after_tool(home: str, record: dict[str, object]) -> "list[dict[str, Any]]":
+    """The guards that kept their words for the result of a call."""
+    memory = Memory(home, record)
+    waiting = {mark[2:] for mark in memory.marks[memory.last("q") + 1 :] if mark[:2] == "p:"}
+    if not waiting:
+        return []
+    guards, _ = guards_for(record, None)
+    memory.add("q")
+    return [guard for guard in guards if str(guard["id"]) in waiting]
 
 
 # --- end of guards
