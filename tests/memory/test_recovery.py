@@ -69,6 +69,13 @@ def test_a_check_behind_a_pipe_is_not_said_to_have_passed() -> None:
     assert told(facts(commands=failed), "check")[1] == "Failed when last run: `make lint`"
 
 
+def test_an_older_check_is_not_called_the_last_that_passed() -> None:
+    runs = (check("make lint", 5), check("make test", 7), check("make test", 9, ok=False))
+    assert told(facts(commands=runs), "check") == ["Failed when last run: `make test`"]
+    again = (*runs, check("make lint", 11))
+    assert told(facts(commands=again), "check") == ["Last check that passed: `make lint`"]
+
+
 def test_files_are_those_of_the_project_since_the_last_commit() -> None:
     edits = ((1, f"{ROOT}/a.py"), (5, f"{ROOT}/b.py"), (6, "/tmp/x.py"), (7, f"{ROOT}/c.py"))
     assert told(facts(edits=edits), "file") == [

@@ -225,22 +225,26 @@ def _last_edit(facts: SessionFacts) -> int:
 
 
 def _checks(facts: SessionFacts) -> Iterator[RecoveryLine]:
-    """The last check that passed, and checks whose last run failed."""
-    last: dict[str, CommandRun] = {}
-    for run in facts.digest.commands:
-        name = " ".join(normalized(run.command).split())
-        if run.is_check and not run.denied and name and not changes_files(run.command):
-            last.pop(name, None)
-            last[name] = run
-    runs = [run for run in last.values() if len(typed_command(run.command)) <= _COMMAND_CHARS]
-    passed = [run for run in runs if not run.is_error]
-    if passed and _exit_tells(passed[-1].command):
-        run = passed[-1]
+    """The last check that passed, unless it has failed since, and checks whose last run failed."""
+    runs = [
+        (" ".join(normalized(run.command).split()), run)
+        for run in facts.digest.commands
+        if run.is_check
+        and not run.denied
+        and not changes_files(run.command)
+        and len(typed_command(run.command)) <= _COMMAND_CHARS
+    ]
+    last = {name: run for name, run in runs if name}
+    passed = [(name, run) for name, run in runs if name and not run.is_error][-1:]
+    for name, run in passed:
+        if last[name].is_error or not _exit_tells(run.command):
+            continue
         changed = "; files were edited since" if run.seq < _last_edit(facts) else ""
         text = f"Last check that passed: {code(typed_command(run.command))}{changed}"
         yield RecoveryLine("check", text, run.seq)
-    newest = passed[-1].seq if passed else -1
-    for run in [run for run in runs if run.is_error and run.seq > newest][-2:]:
+    newest = passed[0][1].seq if passed else -1
+    failed = [run for run in last.values() if run.is_error and run.seq > newest]
+    for run in sorted(failed, key=lambda run: run.seq)[-2:]:
         text = f"Failed when last run: {code(typed_command(run.command))}"
         yield RecoveryLine("check", text, run.seq)
 
