@@ -17,7 +17,7 @@ import msgspec
 from session_memory.core.commands import changes_files, normalized
 from session_memory.core.digest import THEN
 from session_memory.core.forget import FORGOTTEN
-from session_memory.core.schema import CommandRun, Digest, SessionEvent
+from session_memory.core.schema import Digest, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import PACK_BEGIN, PACK_END, without_own_text
 from session_memory.core.text.safe_text import fence, one_line
