@@ -14,6 +14,7 @@ from collections.abc import Callable
 import msgspec
 
 from session_memory.core.loop.guards import Check, Condition
+from session_memory.hooks.entry import PLACES
 
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _KNOWN = re.compile(
@@ -85,7 +86,8 @@ def command_condition(command: str) -> Condition | None:
         return None
     options = tuple(word for word in words[1:] if word.startswith("-"))
     plain = tuple(word for word in words if not word.startswith("-"))
-    if any(not _OPTION.fullmatch(option) for option in options) or words[1:2] == ["-m"]:
+    special = words[1:2] == ["-m"] or any(option in PLACES for option in options)
+    if special or any(not _OPTION.fullmatch(option) for option in options):
         return Condition("run", starts=tuple(words))
     return Condition("run", words=plain, with_=options)
 

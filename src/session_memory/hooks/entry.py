@@ -673,51 +673,49 @@ UNSURE = "\0"  # in a word: something that only the shell knows
 PATCH, PATCH_LINES = "*** Begin Patch", ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 KEYWORDS = ("then", "do", "else", "if", "elif", "while", "until", "!", "{", "}")
 OPAQUE = ("eval", "source", ".")  # afterwards nobody knows the directory
-# Programs that run the rest of their words, and options of theirs that take a value.
-WRAPPERS = [
-    "sudo",
-    "doas",
-    "env",
-    "time",
-    "nice",
-    "nohup",
-    "command",
-    "exec",
-    "builtin",
-    "timeout",
-    "stdbuf",
-]
-VALUED = [
-    "-u",
-    "-g",
-    "-n",
-    "-k",
-    "-s",
-    "-p",
-    "-C",
-    "-c",
-    "-S",
-    "--user",
-    "--group",
-    "--signal",
-    "--package",
-    "--python",
-]
-# Afterwards another branch may be checked out, or the one that is may have another name.
-MOVES = [["git", word] for word in ("checkout", "switch", "branch", "worktree", "rebase")]
-RUNNERS = ("npx", "bunx", "pnpx", "uvx")
-RUN_WORDS = {
-    "npm": ("exec", "x"),
-    "pnpm": ("exec", "dlx"),
-    "yarn": ("exec", "dlx"),
-    "bun": ("x",),
-    "bundle": ("exec",),
-    "uv": ("run",),
-    "poetry": ("run",),
-    "pipenv": ("run",),
-    "pdm": ("run",),
-    "mise": ("exec", "x"),
+# Lists of words are texts with blanks around each word, as above (`among`).
+# Programs that run the rest of their words, and options of such programs that take a value.
+WRAPPERS = " sudo doas env time nice nohup command exec builtin timeout stdbuf "
+VALUED = (
+    " -u -g -n -k -s -p -C -c -S -a -o --user --group --signal --kill-after --package --python"
+    " --from --with --extra --directory --project --env-file --prefix --workspace "
+)
+# Options that name the directory a program works in.
+PLACES = ("-C", "--prefix", "--cwd", "--dir", "--directory")
+# What leaves the branch that is checked out as it is; behind all else it may be another one.
+STAYS = (
+    " add blame cherry-pick clean commit config describe diff fetch gc grep log ls-files merge mv"
+    " pull push remote reset restore rev-parse revert rm show stash status tag "
+)
+MOVES = (["gh", "pr"], ["glab", "mr"], ["hub", "checkout"], ["hub", "pr"])
+# How runners are called, and programs that are not meant by a package of their name there.
+OTHERS = (
+    " git gh make cmake docker podman kubectl cargo rustc go java mvn gradle ruby gem bundle rake"
+    " brew apt apt-get "
+)
+JAVASCRIPT, PYTHON = (
+    " npm npx pnpm yarn bun node deno ",
+    " python python3 pip pip3 uv poetry pdm pipenv pytest tox ",
+)
+FROM_NPM, FROM_PYPI = PYTHON + OTHERS, JAVASCRIPT + OTHERS
+RUNNERS = {
+    **dict.fromkeys(("npx", "bunx", "pnpx", "npm exec", "npm x"), FROM_NPM),
+    **dict.fromkeys(("pnpm dlx", "yarn dlx", "bun x"), FROM_NPM),
+    **dict.fromkeys(("uvx", "uv tool run", "pipx run"), FROM_PYPI),
+    **dict.fromkeys(("pnpm exec", "yarn exec", "bundle exec", "mise exec", "mise x"), ""),
+    **dict.fromkeys(("uv run", "poetry run", "pipenv run", "pdm run"), ""),
 }
+# Such calls only ask a program about itself.
+QUESTIONS = ("--version", "--help", "-h", "-V")
+# Programs whose words are text, not a command that they hand on; signs that part words in a line.
+TALKERS = " awk cat echo gh git grep head jq less man printf rg sed tail type which "
+MARKS = dict.fromkeys(map(ord, "\"'`()[]{};&|<>\n\\"), " ")
+TARGETS = ("make", "gmake", "just", "task")  # their targets come in any order
+
+
+def among(word: str, words: str) -> bool:
+    """Whether a word is one of these."""
+    return " " not in word and f" {word} " in words
 
 
 def skip_expansion(text: str, at: int) -> int:
@@ -868,7 +866,7 @@ def unwrapped(words: list[str]) -> list[str]:
         name, rest = os.path.basename(words[0]), words[1:]
         if name in ("command", "sudo") and rest[:1] in (["-v"], ["-V"], ["-l"]):
             return []
-        if name in WRAPPERS:
+        if among(name, WRAPPERS):
             words = without_options(rest)
             words = words[1:] if name == "timeout" else words
         elif words[0] in KEYWORDS or (
@@ -883,32 +881,55 @@ def unwrapped(words: list[str]) -> list[str]:
 def without_options(words: list[str]) -> list[str]:
     """The words after the options at their beginning."""
     while words and words[0][:1] == "-":
-        words = words[2 if words[0] in VALUED else 1 :]
+        words = words[2 if among(words[0], VALUED) else 1 :]
     return words
 
 
 def inner_words(words: list[str]) -> list[str]:
     """What a runner such as npx or `uv run` runs, without a version; [] where it is none."""
-    name = os.path.basename(words[0])
-    if name[:6] == "python" and words[1:2] == ["-m"]:
-        return words[2:]
-    rest = without_options(words[1:])
-    if name in RUN_WORDS:
-        rest = without_options(rest[1:]) if rest[:1] and rest[0] in RUN_WORDS[name] else []
-    elif name not in RUNNERS:
+    name, rest = os.path.basename(words[0]), words[1:]
+    if name[:6] == "python" and rest[:1] == ["-m"]:
+        return rest[1:] if rest[1:] and not among(rest[1], FROM_PYPI) else []
+    for _ in range(2):
+        rest = without_options(rest) if name not in RUNNERS else rest
+        if name not in RUNNERS and rest:
+            name, rest = f"{name} {rest[0]}", rest[1:]
+    if name not in RUNNERS:
         return []
-    return [rest[0][:1] + rest[0][1:].partition("@")[0], *rest[1:]] if rest else []
+    if name[:5] == "mise ":  # versions of tools stand before the command
+        rest = rest[rest.index("--") :] if "--" in rest else []
+    rest = without_options(rest)
+    program = rest[0].partition("@")[0] if rest else ""  # "": a package in a scope, as @acme/npm
+    return [program, *rest[1:]] if program and not among(program, RUNNERS[name]) else []
+
+
+def layers(words: list[str]) -> list[list[str]]:
+    """A call, and what it runs where it is a runner's: `uv run python -m pip` runs pip."""
+    found = [words]
+    while len(found) < 4 and (inner := inner_words(found[-1])):
+        found.append(inner)
+    return found
+
+
+def directory_after(words: list[str], cwd: str) -> str:
+    """Where a `cd` leads; UNSURE: somewhere that only the shell knows."""
+    place = os.path.expanduser(words[1] if words[1:] else "~") if len(words) < 3 else UNSURE
+    found = os.path.normpath(os.path.join(cwd, place))
+    known = UNSURE not in found and place[:1] not in ("-", "~") and os.path.isabs(found)
+    return found if known else UNSURE
 
 
 def calls_of(
     command: str, cwd: str, depth: int = 0
 ) -> "list[tuple[list[str], str, list[str]]] | None":
-    """Each call of a command line: its words, the directory it runs in ("": not known), writes.
+    """Each call of a command line: its words, the directory it runs in, the files it writes.
 
+    The directory is "" where it may have changed, UNSURE where it did and nobody knows to which.
     None where the line cannot be read for sure.
     """
     pieces = shell_pieces(command) if len(command) <= 1 << 14 else None
     calls, outer = list[tuple[list[str], str, list[str]]](), list[str]()
+    is_other = False  # whether a variable names another repository
     for joint, typed, writes in pieces or ():
         if joint == "(":
             outer.append(cwd)
@@ -919,13 +940,16 @@ def calls_of(
             continue
         if words[:1] in (["case"], ["function"]):
             return None
+        named = any(word.startswith(("GIT_DIR=", "GIT_WORK_TREE=")) for word in typed)
+        is_other |= named and words[:1] in ([], ["export"], ["declare"])
+        if words[:1] == ["git"] and (named or is_other):
+            continue
         if words[:1] and (words[0] in OPAQUE or UNSURE in words[0]):
             cwd, words = "", []
         if words[:1] in (["cd"], ["pushd"]):
-            place = words[1] if len(words) == 2 else UNSURE
-            sure = cwd and UNSURE not in place and place[:1] not in ("-", "~") and joint != "||"
-            cwd = os.path.normpath(os.path.join(cwd, place)) if sure else ""
+            cwd = directory_after(words, cwd) if joint != "||" else UNSURE
             continue
+        cwd = "" if words[:1] == ["popd"] else cwd
         flag = words[1:2] and words[1] in ("-c", "-lc", "-ec", "-ic", "-lic")
         if flag and os.path.basename(words[0]) in ("sh", "bash", "zsh", "dash"):
             if len(words) < 3 or UNSURE in words[2] or depth > 2:
@@ -944,10 +968,31 @@ def plain_words(words: list[str]) -> list[str]:
     plain, skip = [os.path.basename(words[0])], False
     for word in words[1:]:
         if skip or word[:1] == "-":
-            skip = not skip and plain == ["git"] and word in ("-C", "-c")
+            skip = not skip and (word in PLACES or (plain == ["git"] and word == "-c"))
             continue
         plain.append(word)
     return plain
+
+
+def place_of(words: list[str], cwd: str) -> str:
+    """The directory that a call works in, as in `calls_of`: it may name another by an option."""
+    end, plain = len(words), plain_words(words)
+    if plain[0] == "git" and plain[1:]:  # behind its verb, -C is about something else
+        end = words.index(plain[1])
+    for at, option in enumerate(words[:end]):
+        name, equals, value = option.partition("=")
+        if name in PLACES:
+            place = os.path.join(cwd, value if equals else "".join(words[at + 1 : at + 2]))
+            cwd = os.path.normpath(place) if UNSURE not in place else UNSURE
+    return cwd if os.path.isabs(cwd) or cwd == UNSURE else ""
+
+
+def is_elsewhere(place: str, root: str) -> bool:
+    """Whether a directory lies outside the project, or may: the project's rules are not for it."""
+    if UNSURE in place:
+        return True
+    inside = (os.path.realpath(root) + os.sep).replace(os.sep * 2, os.sep)
+    return bool(place) and not (os.path.realpath(place) + os.sep).startswith(inside)
 
 
 def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
@@ -958,7 +1003,12 @@ def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
         return named[: len(starts)] == starts and (
             len(named) == len(starts) or not when.get("whole")
         )
-    if plain_words(words)[: len(when["words"])] != when["words"]:
+    plain = plain_words(words)
+    if plain[: len(when["words"])] != when["words"]:
+        return False
+    asking = {*QUESTIONS, "-v"} if among(plain[0], JAVASCRIPT) else QUESTIONS
+    questions = [word for word in words[1:] if word in asking or plain[1:2] == ["help"]]
+    if questions and len(questions) == len(words) - 1 and not when.get("with"):
         return False
     options = {word.partition("=")[0] for word in words[1:] if word[:1] == "-"}
     if not options.issuperset(when.get("with", ())):
@@ -969,29 +1019,48 @@ def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
 
 def runs(when: "Mapping[str, Any]", words: list[str]) -> bool:
     """The same, also behind a runner such as npx, unless the guard is about calls without one."""
-    inner = [] if when.get("bare") else inner_words(words)
-    return is_call(when, words) or (bool(inner) and is_call(when, inner))
+    return any(is_call(when, one) for one in ([words] if when.get("bare") else layers(words)))
+
+
+def pushed_refs(words: list[str]) -> list[str]:
+    """The remote and the refs that a push names; a tag is named by `tag` and its name."""
+    names, skip = list[str](), False
+    for word in words[words.index("push") + 1 :]:
+        if skip:
+            skip = False
+        elif word in ("-o", "--push-option", "--receive-pack", "--exec", "--repo"):
+            skip = True
+        elif names[1:] and names[-1] == "tag":
+            names[-1] = "refs/tags/" + word
+        elif word[:1] != "-":
+            names.append(word)
+    return names
 
 
 def pushes_to(words: list[str], cwd: str, branches: list[str]) -> bool:
     """Whether a call pushes to one of these branches, by what it says or where it stands."""
-    plain = plain_words(words)
     options = {word.partition("=")[0] for word in words if word[:1] == "-"}
-    unreal = {"-n", "--dry-run", "-h", "--help"} & options
-    if plain[:2] != ["git", "push"] or UNSURE in "".join(words) or unreal:
+    unsure = {"-n", "--dry-run", "-h", "--help", "--git-dir", "--work-tree"} & options
+    if plain_words(words)[:2] != ["git", "push"] or UNSURE in "".join(words) or unsure:
         return False
-    if plain[3:]:
-        ends = [ref.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") for ref in plain[3:]]
+    refs = pushed_refs(words)[1:]
+    if refs:
+        ends = [ref.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") for ref in refs]
         if "HEAD" not in ends:
             return not {*ends}.isdisjoint(branches)
-    elsewhere = {"--tags", "--all", "--mirror", "--delete", "-d", "-C", "-o", "--git-dir"}
-    if elsewhere & options or not cwd:
+    if {"--tags", "--all", "--mirror", "--delete", "-d"} & options or not cwd:
         return False
     work = project_levels(cwd)[-1]
     pointer = read_text(os.path.join(work, ".git"))
     git = os.path.join(work, pointer[7:].strip() if pointer[:7] == "gitdir:" else ".git")
     head = read_text(os.path.join(git, "HEAD")).strip()
     return head.removeprefix("ref: refs/heads/") in branches
+
+
+def moves(words: list[str]) -> bool:
+    """Whether another branch may be checked out behind a call, or the one that is be renamed."""
+    plain = plain_words(words)[:2]
+    return plain in MOVES or (plain[0] == "git" and plain[1:] != [] and not among(plain[1], STAYS))
 
 
 def fits(pattern: str, path: str) -> bool:
@@ -1012,6 +1081,15 @@ def fits(pattern: str, path: str) -> bool:
     return False
 
 
+def changes_files(words: list[str]) -> bool:
+    """Whether a call changes the files that it names."""
+    program = os.path.basename(words[0]) if words else ""
+    flags = [word for word in words[1:] if word[:1] == "-"]
+    if program == "perl":  # letters that stand together: -pi, -i.bak
+        return any(flag[:2] == "-i" or (flag[1:].islower() and "i" in flag[:4]) for flag in flags)
+    return program == "tee" or (program == "sed" and any(flag[:2] == "-i" for flag in flags))
+
+
 class Call:
     """What a tool is about to do: shell calls, files it reads and files it changes."""
 
@@ -1026,7 +1104,7 @@ class Call:
         texts = [value for value in values.values() if isinstance(value, str)]
         patch = next((text for text in texts if PATCH in text), "")
         self.calls: list[tuple[list[str], str, list[str]]] | None = []
-        self.reads, self.edits = list[str](), list[str]()
+        self.reads, self.edits, self.handed = list[str](), list[str](), list[str]()
         paths = [values.get(key) for key in PATH_KEYS]
         found = [os.path.join(cwd, path) for path in paths if isinstance(path, str) and path][:1]
         if patch:
@@ -1039,12 +1117,14 @@ class Call:
             where = values.get("workdir", values.get("directory", values.get("dirpath")))
             cwd = os.path.join(cwd, where) if isinstance(where, str) else cwd
             self.calls = calls_of(command, cwd) if isinstance(command, str) else None
+            self.handed += [command[: 1 << 14]] if self.calls is None and command else []  # type: ignore[index]
             for words, place, writes in self.calls or ():
                 places = [os.path.join(place, word) for word in words[1:] if place and word]
                 places = [path for path in places if UNSURE not in path and os.path.isfile(path)]
-                changes = words[:1] in (["sed"], ["perl"]) and any(w[:2] == "-i" for w in words)
-                if changes or words[:1] == ["tee"]:
-                    self.edits += places
+                if changes_files(words):
+                    scripts = [words[at + 1 : at + 2] for at, w in enumerate(words) if w == "-f"]
+                    told = [os.path.join(place, name) for script in scripts for name in script]
+                    self.edits += [path for path in places if path not in told]
                 self.edits += [os.path.join(place, write) for write in writes if place]
                 self.reads += places
         elif name in EDIT_TOOLS:
@@ -1052,7 +1132,9 @@ class Call:
         elif name in READ_TOOLS:
             self.reads = found
         typed = [words for words, _, _ in self.calls or () if words]
-        self.named = [*typed, *filter(None, map(inner_words, typed))]  # what runs, also by a runner
+        self.named = [one for words in typed for one in layers(words)]
+        self.handed += [" ".join(w) for w in typed if not among(os.path.basename(w[0]), TALKERS)]
+        self.handed = [f" {' '.join(text.translate(MARKS).split())} " for text in self.handed]
         self.edits = [os.path.realpath(path) for path in self.edits if UNSURE not in path]
         self.reads = [os.path.realpath(path) for path in self.reads if UNSURE not in path]
 
@@ -1060,10 +1142,23 @@ class Call:
         """The names in the table of guards of what the call does: most guards are about others."""
         names = {name for name, done in ((EDITS, self.edits), (READS, self.reads)) if done}
         for words in self.named:
-            plain = plain_words(words)
-            names.update(f"{plain[0]} {word}" for word in (*plain[1:2], *words[1:2]))
-            names.add(plain[0])
+            program = os.path.basename(words[0])
+            names.update(f"{program} {word}" for word in words[1:])
+            names.add(program)
+        for text in self.handed:
+            words = text.split()
+            names.update(f"{word} {words[at]}" for at, word in enumerate(words[:-1], 1))
         return names
+
+    def has_run(self, check: "Mapping[str, Any]") -> bool:
+        """Whether it runs a check, or may: words that are handed on may be run by another."""
+        wanted = check.get("starts") or check["words"]
+        if wanted[0] in TARGETS and wanted[1:]:
+            named = [words for words in self.named if os.path.basename(words[0]) == wanted[0]]
+            if any({*wanted[1:]} <= {*words} for words in named):
+                return True
+        text = " ".join(wanted)
+        return " " in text and any(f" {text} " in one for one in self.handed)
 
 
 class Memory:
@@ -1128,7 +1223,9 @@ def guards_for(
         raise HookError("the table of guards is damaged")
     levels = project_levels(cwd)
     names = [sha256(os.fsencode(name)).hex() for name in levels]
-    if not any(name in places for name in names):
+    known = [at for at, name in enumerate(names) if name in places]
+    root = levels[known[0] if known else -1]
+    if not known:
         names = [sha256(os.fsencode(name)).hex() for name in relatives(levels)]
     here = next((places[name] for name in names if name in places), None)
     if not _is_list(here) or any(map(is_switched_off, levels)):
@@ -1141,31 +1238,37 @@ def guards_for(
     table, whole = read_object(b'{"guards":[' + b",".join(rows) + b"]}")
     if not whole:
         raise HookError("the table of guards is damaged")
-    return table["guards"], levels[-1]  # type: ignore[return-value]
+    return table["guards"], root  # type: ignore[return-value]
 
 
 def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) -> bool:
     """Whether a call is what a guard is against; False wherever that is not sure."""
     when = guard["when"]
     kind = when["kind"]
+    calls = [(words, place_of(words, cwd)) for words, cwd, _ in call.calls or () if words]
     if kind == "push":
         is_moved = False  # whether the line has left the branch that is checked out now
-        for words, cwd, _ in call.calls or ():
-            if words and pushes_to(words, "" if is_moved else cwd, when["branches"]):
+        for words, place in calls:
+            known = "" if is_moved else place
+            if not is_elsewhere(place, root) and pushes_to(words, known, when["branches"]):
                 return True
-            is_moved |= bool(words) and plain_words(words)[:2] in MOVES
+            is_moved |= moves(words)
         return False
     if kind == "run":
-        for words, cwd, _ in call.calls or ():
-            if not words or not runs(when, words):
+        for words, place in calls:
+            if not runs(when, words) or is_elsewhere(place, root):
                 continue
             if any(is_call(cure, words) for cure in guard.get("cures", ())):
                 continue  # `python -m pytest` runs pytest, too
             wanted = when.get("outside")
             if wanted is None:
                 return True
-            place = os.path.join(root, wanted)
-            if cwd and os.path.isdir(place) and os.path.realpath(cwd) != os.path.realpath(place):
+            there = os.path.join(root, wanted)
+            if (
+                place
+                and os.path.isdir(there)
+                and os.path.realpath(place) != os.path.realpath(there)
+            ):
                 return True
         return False
     inside = [path for path in call.edits if path.startswith(root + os.sep)]
@@ -1183,6 +1286,8 @@ def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
     if when["kind"] == "unread":
         return any(mark_of(path) not in memory.known for path in call.reads)
     cures = guard.get("cures", ())
+    if when["kind"] == "check" and any(map(call.has_run, cures)):
+        return True
     return any(is_call(cure, words) for cure in cures for words in call.named)
 
 
