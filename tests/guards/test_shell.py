@@ -207,6 +207,19 @@ def test_a_directory_is_followed_through_the_line(tmp_path: Path) -> None:
     assert speaks(rule, "(cd src && ls); go test", str(tmp_path))
 
 
+def test_past_sessions_are_looked_at_from_where_they_began(tmp_path: Path) -> None:
+    check = derive(NPM)
+    assert check is not None
+    guard = Guard("r", "hint", NPM, check.when, check.cures)
+    event = SessionEvent(0, 0, "tool_call", "agent", tool_class="shell", command="cd .. && npm i")
+    assert replay(guard, [event], str(tmp_path), str(tmp_path / "web"))
+    assert not replay(guard, [event], str(tmp_path), str(tmp_path))
+    checkout = str(tmp_path.parent / "another-checkout")
+    assert replay(guard, [event], str(tmp_path), f"{checkout}/web") == []
+    at_its_root = SessionEvent(0, 0, "tool_call", "agent", tool_class="shell", command="npm i")
+    assert replay(guard, [at_its_root], str(tmp_path), checkout)
+
+
 @pytest.mark.parametrize(
     ("pattern", "path", "wanted"),
     [

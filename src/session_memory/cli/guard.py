@@ -341,9 +341,10 @@ def _spoken_to(guard: Guard, line: str) -> list[Any]:
 
     from session_memory.core.schema import SessionEvent
     from session_memory.guards.replay import replay
+    from session_memory.hooks.entry import project_levels
 
     event = SessionEvent(0, 0, "tool_call", "agent", tool_class="shell", command=line)
-    return replay(guard, [event], os.path.realpath(os.getcwd()))
+    return replay(guard, [event], project_levels(os.getcwd())[-1], os.getcwd())
 
 
 def _past(store: Store, rule: Rule, guard: Guard, limit: int) -> tuple[list[Any], int]:
@@ -358,6 +359,7 @@ def _past(store: Store, rule: Rule, guard: Guard, limit: int) -> tuple[list[Any]
         if session.project_key not in rule.repos or looked >= limit:
             continue
         looked += 1
-        root = session.cwd or roots.get(session.project_key or "", "")
-        found += [(session.id, one) for one in replay(guard, store.events(session.id), root)]
+        root, cwd = roots.get(session.project_key or "", ""), session.cwd or ""
+        events = store.events(session.id)
+        found += [(session.id, one) for one in replay(guard, events, root or cwd, cwd)]
     return found, looked

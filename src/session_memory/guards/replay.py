@@ -22,14 +22,16 @@ class Spoken(msgspec.Struct, frozen=True):
     """Whether the call failed; None where the log does not say."""
 
 
-def guard_signal(guard: Guard, events: Iterable[SessionEvent], root: str) -> Signal | None:
+def guard_signal(
+    guard: Guard, events: Iterable[SessionEvent], root: str, cwd: str = ""
+) -> Signal | None:
     """How often a session did again what a guard is against; None where it never came to it.
 
     A hint comes with the first time, so what counts is whether there is a second one. The end of a
     turn has a guard speak before it is one: there, each time counts.
     """
     known = list(events)
-    spoken = len(replay(guard, known, root))
+    spoken = len(replay(guard, known, root, cwd))
     if guard.when.kind == "check":
         edits = any(event.tool_class == "edit" for event in known)
         count = spoken if edits else None
@@ -50,8 +52,13 @@ class _Memory(entry.Memory):
         self.known.update(marks)
 
 
-def replay(guard: Guard, events: Iterable[SessionEvent], root: str) -> list[Spoken]:
-    """Where a guard would have spoken in a session that began in `root`."""
+def replay(guard: Guard, events: Iterable[SessionEvent], root: str, cwd: str = "") -> list[Spoken]:
+    """Where a guard would have spoken in a session of the project at `root` that began in `cwd`.
+
+    A session that began outside it, as in another checkout, counts as one of its own directory.
+    """
+    cwd = cwd or root
+    root = cwd if entry.is_elsewhere(cwd, root) else root
     row: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(guard))
     row |= {"mode": "deny", "trial": False}  # speaks each time
     memory, spoken = _Memory(), list[Spoken]()
@@ -66,7 +73,7 @@ def replay(guard: Guard, events: Iterable[SessionEvent], root: str) -> list[Spok
         result = results.get(event.call_id)
         for payload, name in _payloads(event):
             record: dict[str, object] = {"session": "replay"}
-            call = entry.Call(payload, root)
+            call = entry.Call(payload, cwd)
             if entry.before_tool([row], root, record, call, memory):
                 failed = None if result is None else result.is_error
                 spoken.append(Spoken(event.seq, name, failed))

@@ -78,6 +78,7 @@ def _with_guards(
         (giving.pattern_id, giving.repo): giving.since - policy.window_days * DAY_MS
         for giving in reversed(record.given)
     }
+    roots = {project.key: project.root for project in store.projects()}
     for mined in evidence:
         here = [
             guard
@@ -85,8 +86,9 @@ def _with_guards(
             if (mined.at or 0) >= since.get((name, mined.repo or ""), 1 << 62)
         ]
         if here:
-            events, root = list(store.events(mined.session)), store.session(mined.session).cwd or ""
-            found = [guard_signal(guard, events, root) for guard in here]
+            events, cwd = list(store.events(mined.session)), store.session(mined.session).cwd or ""
+            root = roots.get(mined.repo or "") or cwd
+            found = [guard_signal(guard, events, root, cwd) for guard in here]
             signals = (*mined.signals, *(signal for signal in found if signal is not None))
             mined = msgspec.structs.replace(mined, signals=signals)
         yield mined
