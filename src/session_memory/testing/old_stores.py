@@ -6,7 +6,13 @@ from pathlib import Path
 
 from session_memory.store.sqlite.connection import connect
 
+_AFTER_21 = (
+    "ALTER TABLE session DROP COLUMN place",
+    "DELETE FROM schema_migration WHERE version > 21",
+    "PRAGMA user_version = 21",
+)
 _AFTER_20 = (
+    *_AFTER_21,
     "DROP TRIGGER usage_sum_added",
     "DROP TRIGGER usage_sum_changed",
     "DROP TRIGGER usage_sum_gone",
@@ -87,6 +93,11 @@ def back_to_version_11(directory: Path) -> None:
 def back_to_version_20(directory: Path) -> None:
     """Before sums of responses were kept."""
     _run(directory, _AFTER_20)
+
+
+def back_to_version_21(directory: Path) -> None:
+    """Before the place of a session was noted; its entries keep the word for it."""
+    _run(directory, _AFTER_21)
 
 
 def _run(directory: Path, statements: tuple[str, ...]) -> None:

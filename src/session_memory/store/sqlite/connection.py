@@ -25,7 +25,7 @@ from session_memory.store.marks import Keys, random_keys
 from session_memory.store.sqlite import checksums
 
 BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 21
+SCHEMA_VERSION = 22
 PAGE_SIZE = 8192
 _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
@@ -50,6 +50,7 @@ class Database(Protocol):
     def last_insert_rowid(self) -> int: ...
     def changes(self) -> int: ...
     def pragma(self, name: str, value: Any = None) -> Any: ...
+    def register_fts5_function(self, name: str, function: Callable[..., Any]) -> None: ...
     def close(self) -> None: ...
 
 

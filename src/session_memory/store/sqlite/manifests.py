@@ -55,6 +55,11 @@ class OpenSession(msgspec.Struct):
     usages: list[UsageDraft] = []
     paths: dict[int, str] = {}
     """Of the sources that rows and facts came from."""
+    place: int | None = None
+    """Of the entries that the indexes hold of it already."""
+    texts: list[tuple[int, str]] = []
+    turns: list[tuple[int, str]] = []
+    """Entries of the indexes that wait for the commit, when the session's project is known."""
 
 
 class Parts(msgspec.Struct):

@@ -27,8 +27,10 @@ from session_memory.store.search_rank import (
     with_coverage,
     with_pairs,
 )
-from session_memory.store.sqlite.connection import Database, rows
+from session_memory.store.sqlite import word_score
+from session_memory.store.sqlite.connection import Database, rows, schema_version, value
 from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
+from session_memory.store.sqlite.places import KNOWN_SINCE, place_word
 from session_memory.store.sqlite.similar_words import similar_words
 from session_memory.store.values import TextFilter
 
@@ -36,10 +38,15 @@ MOST_SCORED = 4_000
 """Rows scored per index and question."""
 MOST_NOTED = 1_000
 """The same for observations: they lift events more often than they stand alone."""
+FEW_RUNS = 12
+"""Up to so many runs of sessions with neighbouring numbers, an index is asked run by run: going to
+each takes as long as passing over some thousand rows of others."""
 FEW_SESSIONS = 12
 FEW_OF_ALL = 40
-"""Up to so many sessions, or one of so many, an index is asked session by session: going to each
-takes longer than passing over some hundred rows of others."""
+"""Up to so many sessions, or one of so many, their observations are listed and looked for."""
+MOST_PLACES = 12
+MOST_COUNTED = 5_000
+"""Rows of a word that are counted to know how rare it is; above that the count is estimated."""
 MOST_RANKED = 260
 """Rows of each index that take part in the order: the same for every page of an answer."""
 MOST_PAIRS = 8
@@ -76,6 +83,8 @@ def find(
         return []
     given = where or TextFilter()
     scope = _scope(db, given)
+    if scope is not None and not scope.sessions:
+        return []
     events = _Index.of("event_text", given, scope)
     held = {word: _holding(db, events, word) for word in terms.words}
     terms = _known_or_similar(db, terms, held)
@@ -150,7 +159,12 @@ class _Scope(msgspec.Struct, frozen=True):
     """The sessions that a search is limited to."""
 
     sessions: list[int]
-    are_few: bool
+    runs: list[tuple[int, int]] = []
+    """First and last of neighbouring numbers; none where there are many of them."""
+    places: list[int] = []
+    """The places of all their entries, where that is known and the shorter way to them."""
+    observations: list[int] | None = None
+    """Of these sessions; None where they are too many to be listed."""
 
 
 class _Index(msgspec.Struct, frozen=True):
@@ -164,6 +178,11 @@ class _Index(msgspec.Struct, frozen=True):
     """What a row must be besides; reading a row to know that costs ten times finding it."""
     values: list[Any]
     most_scored: int
+    places: str = ""
+    """The part of an expression that limits it to the places in scope."""
+    is_own_score: bool = False
+    """Whether SQLite's own score would count words again for each run of sessions, or count the
+    words of places."""
 
     @classmethod
     def of(cls, name: Index, where: TextFilter, scope: _Scope | None) -> _Index:
@@ -179,7 +198,15 @@ class _Index(msgspec.Struct, frozen=True):
         most = MOST_NOTED if name == "observation_text" else MOST_SCORED
         if scope is not None:  # so many among few sessions are as common a word
             most //= 4
-        return cls(name, *_in_scope(name, scope), condition, values, most)
+        is_own, places = scope is not None, ""
+        if scope is not None and name != "observation_text":
+            is_own = bool(scope.places or scope.runs)
+            places = " OR ".join(_quoted(place_word(place)) for place in scope.places)
+        return cls(name, *_in_scope(name, scope), condition, values, most, places, is_own)
+
+    def matching(self, expression: str) -> str:
+        """The expression, limited to the places in scope."""
+        return f"({self.places}) AND ({expression})" if self.places else expression
 
     def select(self, what: str, *, every: bool = False) -> str:
         """A statement up to its MATCH: rows that fit, or `every` row of the sessions in scope."""
@@ -203,7 +230,7 @@ def _hits(
     known = sorted((word for word in terms.words if counts[word]), key=lambda word: counts[word])
     if not known:
         return [], {}
-    whole = _holding_all(db, index, terms) if len(terms.words) > 1 else []
+    whole = _holding_all(db, index, terms, holding) if len(terms.words) > 1 else []
     if counts[known[0]] > index.most_scored:
         # Words that stand everywhere say little: then what is newest is the better guess.
         newest = whole or _newest(db, index, _quoted(known[0]), MOST_RANKED)
@@ -212,62 +239,87 @@ def _hits(
     best = _scored(db, index, _rarest(known, counts, index.most_scored))
     telling = {word: found for word, found in holding.items() if len(found) <= index.most_scored}
     ranked = with_coverage(best, whole, telling)
-    return with_pairs(ranked, _near(db, index, terms.words, counts)), telling
+    return with_pairs(ranked, _near(db, index, terms.words, holding)), telling
 
 
 def _near(
-    db: Database, index: _Index, words: tuple[str, ...], counts: dict[str, int]
+    db: Database, index: _Index, words: tuple[str, ...], holding: Mapping[str, set[int]]
 ) -> list[set[int]]:
     """For each pair of neighbouring words the rows that hold them side by side, or nearly so."""
     if index.name != "event_text":
         return []
-    pairs = list(pairwise(words))[:MOST_PAIRS]
     close = f"{index.select(f'{index.name}.rowid AS id', every=True)} LIMIT {index.most_scored}"
     near: list[set[int]] = []
-    for pair in pairs:
-        rarer = min(counts[word] for word in pair)
+    for first, second in list(pairwise(words))[:MOST_PAIRS]:
+        rarer, other = sorted((holding[first], holding[second]), key=len)
         # Two words that stand everywhere take too long to be looked for together.
-        is_looked_for = 0 < rarer <= index.most_scored
-        expression = f"NEAR({' '.join(map(_quoted, pair))}, {NEARNESS})"
-        bindings = (*index.bindings, expression)
-        near.append(_numbers(db, close, bindings) if is_looked_for else set())
+        is_looked_for = len(rarer) <= index.most_scored
+        if is_looked_for and len(other) <= index.most_scored:
+            is_looked_for = not rarer.isdisjoint(other)
+        expression = index.matching(f"NEAR({_quoted(first)} {_quoted(second)}, {NEARNESS})")
+        near.append(_numbers(db, close, (*index.bindings, expression)) if is_looked_for else set())
     return near
 
 
-def _rarest(known: list[str], counts: dict[str, int], most: int) -> str:
+def _rarest(known: list[str], counts: dict[str, int], most: int) -> list[str]:
     """As many words as can be scored together, the rarest first; one at least."""
     taken, total = list[str](), 0
     for word in known:
         total += counts[word]
         if taken and total > most:
             break
-        taken.append(_quoted(word))
-    return " OR ".join(taken)
+        taken.append(word)
+    return taken
 
 
-def _holding_all(db: Database, index: _Index, terms: Terms) -> list[int]:
+def _holding_all(
+    db: Database, index: _Index, terms: Terms, holding: Mapping[str, set[int]]
+) -> list[int]:
     """The newest rows that hold every term, a name as one."""
+    is_complete = all(len(found) <= index.most_scored for found in holding.values())
+    if is_complete:
+        together = set[int].intersection(*holding.values())
+        if not together or (not terms.names and index.condition == "1"):
+            return sorted(together, reverse=True)[:WITH_ALL_TERMS]
     in_names = {part for name in terms.names for part in name.split()}
     wanted = [*terms.names, *(word for word in terms.words if word not in in_names)]
     expression = " AND ".join(map(_quoted, wanted))
     return _newest(db, index, expression, WITH_ALL_TERMS)
 
 
-def _scored(db: Database, index: _Index, expression: str) -> dict[int, float]:
+def _scored(db: Database, index: _Index, words: list[str]) -> dict[int, float]:
     # Unlike `rank`, the expression is computed for rows that pass the condition only.
-    best = index.select(f"{index.name}.rowid, -bm25({index.name}) AS score")
+    score, counts = f"-bm25({index.name})", list[str]()
+    if index.is_own_score:
+        db.register_fts5_function(word_score.NAME, word_score.word_score)
+        score = f"{word_score.NAME}({index.name}, ?)"
+        counts = [
+            msgspec.json.encode([_rows_with(db, index.name, word) for word in words]).decode()
+        ]
+    best = index.select(f"{index.name}.rowid, {score} AS score")
+    expression = index.matching(" OR ".join(map(_quoted, words)))
     selected = rows(
         db,
         f"{best} ORDER BY score DESC, {index.name}.rowid DESC LIMIT {MOST_RANKED}",
-        (*index.bindings, *index.values, expression),
+        (*counts, *index.bindings, *index.values, expression),
     )
     return dict(selected)
+
+
+def _rows_with(db: Database, name: Index, word: str) -> int:
+    """In how many rows of a whole index a word stands; where it is many, about that."""
+    inner = f"SELECT rowid AS id FROM {name} WHERE {name} MATCH ? LIMIT {MOST_COUNTED}"
+    ((count, reached),) = rows(db, f"SELECT count(*), max(id) FROM ({inner})", (_quoted(word),))
+    if count < MOST_COUNTED:
+        return count
+    last = f"SELECT max(id) FROM {'observation' if name == 'observation_text' else 'event'}"
+    return count * int(value(db, last)) // reached
 
 
 def _holding(db: Database, index: _Index, word: str) -> set[int]:
     """Rows that hold a word; where they are too many to be scored, one more than that."""
     inner = f"{index.select(f'{index.name}.rowid AS id', every=True)} LIMIT {index.most_scored + 1}"
-    return _numbers(db, inner, (*index.bindings, _quoted(word)))
+    return _numbers(db, inner, (*index.bindings, index.matching(_quoted(word))))
 
 
 def _numbers(db: Database, inner: str, bindings: Sequence[Any]) -> set[int]:
@@ -278,7 +330,7 @@ def _numbers(db: Database, inner: str, bindings: Sequence[Any]) -> set[int]:
 
 def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
     """The newest rows that fit, of the newest that hold the words; of all where none of those."""
-    number = f"{index.name}.rowid"
+    number, expression = f"{index.name}.rowid", index.matching(expression)
     newest = f"{index.select(number, every=True)} ORDER BY {number} DESC LIMIT {index.most_scored}"
     near = rows(
         db,
@@ -299,31 +351,32 @@ def _in_scope(name: Index, scope: _Scope | None) -> _Condition:
     """An index limited to these sessions: what stands behind FROM, and the values in it."""
     if scope is None:
         return f"{name} WHERE 1", []
-    sessions = scope.sessions
-    listed = msgspec.json.encode(sessions).decode()
+    listed = msgspec.json.encode(scope.sessions).decode()
     if name == "observation_text":
         inner = "SELECT value FROM json_each(?)"
-        if scope.are_few:
+        if scope.observations is not None:
+            own = msgspec.json.encode(scope.observations).decode()
             # As it stands the index would be asked once for each row: the sum keeps it from that.
-            own = f"SELECT id FROM observation WHERE session_id IN ({inner})"
-            return f"{name} WHERE {name}.rowid + 0 IN ({own})", [listed]
+            return f"{name} WHERE {name}.rowid + 0 IN ({inner})", [own]
         own = f"SELECT session_id FROM observation WHERE id = {name}.rowid"
         return f"{name} WHERE ({own}) IN ({inner})", [listed]
-    if scope.are_few:
-        # The index jumps to the numbers of each session.
-        last = f"(s.value << {SEQ_BITS}) + {SEQ_MASK}"
-        within = f"{name}.rowid BETWEEN s.value << {SEQ_BITS} AND {last}"
-        return f"json_each(?) AS s CROSS JOIN {name} WHERE {within}", [listed]
-    first, last = (event_range(edge(sessions)) for edge in (min, max))
+    if not scope.places and scope.runs:
+        first = f"s.value ->> 0 << {SEQ_BITS}"
+        last = f"(s.value ->> 1 << {SEQ_BITS}) + {SEQ_MASK}"
+        within = f"{name}.rowid BETWEEN {first} AND {last}"
+        runs = msgspec.json.encode(scope.runs).decode()
+        return f"json_each(?) AS s CROSS JOIN {name} WHERE {within}", [runs]
+    first, last = event_range(min(scope.sessions))[0], event_range(max(scope.sessions))[1]
     in_range = f"{name}.rowid BETWEEN ? AND ?"
     own = f"{name}.rowid >> {SEQ_BITS} IN (SELECT value FROM json_each(?))"
-    return f"{name} WHERE {in_range} AND {own}", [first[0], last[1], listed]
+    return f"{name} WHERE {in_range} AND {own}", [first, last, listed]
 
 
 def _scope(db: Database, where: TextFilter) -> _Scope | None:
     """Sessions in which something can fit a filter; None where any may."""
     if where.session is not None:
-        return _Scope([where.session], are_few=True)
+        alone = [where.session]
+        return _Scope(alone, _runs(set(alone)), observations=_observations_of(db, alone))
     if not where.of_sessions:
         return None
     parts, bindings = ["1"], list[Any]()
@@ -337,10 +390,36 @@ def _scope(db: Database, where: TextFilter) -> _Scope | None:
         if wanted is not None:
             parts.append(text)
             bindings.append(wanted)
-    selected = rows(db, f"SELECT id FROM session WHERE {' AND '.join(parts)}", bindings)
-    ((last,),) = rows(db, "SELECT coalesce(max(id), 0) FROM session")
+    place = "place" if schema_version(db) >= KNOWN_SINCE else "NULL"
+    selected = rows(
+        db, f"SELECT id, {place}, raw_events FROM session WHERE {' AND '.join(parts)}", bindings
+    )
     sessions = [row[0] for row in selected]
-    return _Scope(sessions, are_few=len(sessions) <= max(FEW_SESSIONS, last // FEW_OF_ALL))
+    places = {row[1] for row in selected if row[2]}
+    known = where.project_id is not None and None not in places and len(places) <= MOST_PLACES
+    ((last,),) = rows(db, "SELECT coalesce(max(id), 0) FROM session")
+    are_few = len(sessions) <= max(FEW_SESSIONS, last // FEW_OF_ALL)
+    return _Scope(
+        sessions,
+        _runs(set(sessions)),
+        sorted(places) if known else [],
+        _observations_of(db, sessions) if are_few else None,
+    )
+
+
+def _observations_of(db: Database, sessions: list[int]) -> list[int]:
+    listed = msgspec.json.encode(sessions).decode()
+    own = "SELECT id FROM observation WHERE session_id IN (SELECT value FROM json_each(?))"
+    return [row[0] for row in rows(db, own, (listed,))]
+
+
+def _runs(sessions: set[int]) -> list[tuple[int, int]]:
+    firsts = sorted(one for one in sessions if one - 1 not in sessions)
+    if len(firsts) > FEW_RUNS:
+        return []
+    return list(
+        zip(firsts, sorted(one for one in sessions if one + 1 not in sessions), strict=True)
+    )
 
 
 def observation_condition(where: TextFilter) -> _Condition:

@@ -26,6 +26,7 @@ from session_memory.store.sqlite import (
     checkpoints,
     event_copies,
     manifests,
+    places,
     projects,
     sources,
     statements,
@@ -130,6 +131,7 @@ class SqliteWriter:
                 state.bodies, state.body_bytes, state.segment_id = [], 0, 0
                 state.rows, state.facts, state.usages = [], [], []
             if state.added:
+                self._index(state)
                 grown = (state.next_seq, state.added, state.index_bytes, self._now)
                 self._db.execute(statements.SESSION_GREW, (*grown, state.handle.id))
                 state.added = state.index_bytes = 0
@@ -140,6 +142,21 @@ class SqliteWriter:
                 f"cannot write session texts: {error.strerror}",
                 hint="free disk space or check the store's permissions; the sweep can be repeated",
             ) from error
+
+    def _index(self, state: OpenSession) -> None:
+        """Write the entries of a session's new events, all with the same place."""
+        session_id, end = state.handle.id, state.next_seq
+        if state.place is None and end == state.added:  # it has no entries without a place
+            state.place = places.choose_place(self._db, session_id)
+        added = (session_id << SEQ_BITS) + end - state.added, (session_id << SEQ_BITS) + end - 1
+        left = "FROM event WHERE id BETWEEN ? AND ?"
+        if value(self._db, f"SELECT count(*) {left}", added) != state.added:
+            # Some were taken out again in the same transaction.
+            ids = {row[0] for row in rows(self._db, f"SELECT id {left}", added)}
+            state.texts = [entry for entry in state.texts if entry[0] in ids]
+            state.turns = [entry for entry in state.turns if entry[0] in ids]
+        places.index_entries(self._db, state.place, state.texts, state.turns)
+        state.texts, state.turns = [], []
 
     # sources
 
@@ -196,7 +213,7 @@ class SqliteWriter:
         if state is not None:
             return state.handle
         row = self._db.execute(
-            "SELECT id, next_seq FROM session WHERE flavor = ? AND external_id = ?",
+            "SELECT id, next_seq, place FROM session WHERE flavor = ? AND external_id = ?",
             (flavor, external_id),
         ).fetchone()
         created = row is None
@@ -206,7 +223,7 @@ class SqliteWriter:
                 " VALUES (?, ?, ?, ?)",
                 (flavor, external_id, parent, self._now),
             )
-            row = (self._db.last_insert_rowid(), 0)
+            row = (self._db.last_insert_rowid(), 0, None)
         elif parent is not None:
             self._db.execute(
                 "UPDATE session SET parent_external_id = ?"
@@ -221,7 +238,7 @@ class SqliteWriter:
         handle = SessionHandle(
             row[0], flavor, external_id, created, {r[0] for r in links}, dict(links)
         )
-        state = OpenSession(handle, row[1])
+        state = OpenSession(handle, row[1], place=row[2])
         self._open[flavor, external_id] = state
         self._by_id[handle.id] = state
         return handle
@@ -268,17 +285,15 @@ class SqliteWriter:
             state.segment_id = self._next_segment
             self._next_segment += 1
         event_rows: list[tuple[Any, ...]] = []
-        texts: list[tuple[int, str]] = []
-        turns: list[tuple[int, str]] = []
         event_id = (session.id << SEQ_BITS) + state.next_seq
         for draft in drafts:
             indexed = 0
             if draft.index_text:
-                texts.append((event_id, draft.index_text))
+                state.texts.append((event_id, draft.index_text))
                 state.index_bytes += index_estimate(len(draft.index_text))
                 indexed = 1
                 if draft.turn_text:
-                    turns.append((event_id, draft.turn_text))
+                    state.turns.append((event_id, draft.turn_text))
                     state.index_bytes += index_estimate(len(draft.turn_text))
                     indexed = 2
             event_rows.append(
@@ -295,8 +310,6 @@ class SqliteWriter:
         state.next_seq += len(drafts)
         state.added += len(drafts)
         self._db.executemany(statements.INSERT_EVENT, event_rows)
-        self._db.executemany("INSERT INTO event_text (rowid, body) VALUES (?, ?)", texts)
-        self._db.executemany("INSERT INTO turn_text (rowid, body) VALUES (?, ?)", turns)
 
     def confirm(self, source_id: int, copies: list[tuple[int, EventDraft]]) -> None:
         """See store.port.Writer."""
