@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -18,6 +18,8 @@ from session_memory.detect.survey import KeyCounts
 from session_memory.detect.tally import Place, SingleSignal, Tally, tally_of
 
 _OWNER = attrgetter("counts_as")
+_Totals = tuple[list[Tally], list[SingleSignal], dict[int, Place]]
+_unpack = msgspec.msgpack.Decoder(_Totals).decode
 
 
 class Fold:
@@ -32,11 +34,21 @@ class Fold:
         self.ended: dict[str, array[int]] = {}  # by project, the end of every session
 
     def __getstate__(self) -> tuple[object, ...]:
-        return self.tallies, self.said, self.places, self.ended
+        ended = {repo: times.tobytes() for repo, times in self.ended.items()}
+        totals = list(self.tallies.values()), self.said, self.places
+        try:
+            return msgspec.msgpack.encode(totals), ended
+        except OverflowError:  # a sum beyond 64 bits: slower, and as exact
+            return totals, ended
 
-    def __setstate__(self, totals: tuple[Any, ...]) -> None:
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.__init__(Names())  # totals travel without the names they were counted by
-        self.tallies, self.said, self.places, self.ended = totals
+        totals, ended = state
+        tallies, self.said, self.places = (
+            _unpack(totals) if isinstance(totals, bytes) else cast("_Totals", totals)
+        )
+        self.tallies = {tally.pattern: tally for tally in tallies}
+        self.ended = {repo: array("q", times) for repo, times in ended.items()}
 
     def add_all(self, evidence: Iterable[Mined]) -> None:
         """Count sessions; those that count as one follow each other."""

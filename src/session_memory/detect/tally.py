@@ -10,6 +10,8 @@ from bisect import insort
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
+import msgspec
+
 from session_memory.core.loop.patterns import (
     Candidate,
     Mined,
@@ -32,46 +34,31 @@ SingleSignal = tuple[Mined, Signal]
 """A signal with its session."""
 
 
-class Tally:
+class Tally(msgspec.Struct, eq=False, array_like=True):
     """Signals added up."""
 
-    __slots__ = (
-        "about",
-        "abouts",
-        "first",
-        "flavors",
-        "frequency",
-        "last",
-        "locus",
-        "minutes",
-        "pattern",
-        "patterns",
-        "quotes",
-        "repos",
-        "rules",
-        "spread",
-        "tried",
-        "type",
-        "usd",
-    )
-
-    def __init__(self, pattern: str, signal_type: SignalType, locus: str, about: str) -> None:
-        self.pattern = pattern
-        self.type: SignalType = signal_type
-        self.locus, self.about = locus, about
-        self.frequency = 0
-        self.spread: dict[int, int] = {}  # occurrences in a session, to how many sessions had them
-        self.flavors: dict[str, int] = {}
-        self.repos: dict[str, int] = {}
-        self.tried = 0
-        self.patterns: set[str] = set()  # ids of the signals that are counted here
-        self.usd: int | None = None
-        self.minutes = 0
-        self.first: int | None = None
-        self.last: int | None = None
-        self.quotes: dict[str, list[_Quoted]] = {}  # by flavour, newest first
-        self.rules: dict[str, int] = {}  # what to write down, to how often it was worded so
-        self.abouts: dict[str, int] = {}  # problems that a cure with a rule helped against
+    pattern: str
+    type: SignalType
+    locus: str
+    about: str
+    frequency: int = 0
+    spread: dict[int, int] = {}
+    """Occurrences in a session, to how many sessions had them."""
+    flavors: dict[str, int] = {}
+    repos: dict[str, int] = {}
+    tried: int = 0
+    patterns: set[str] = set()
+    """Ids of the signals that are counted here."""
+    usd: int | None = None
+    minutes: int = 0
+    first: int | None = None
+    last: int | None = None
+    quotes: dict[str, list[_Quoted]] = {}
+    """By flavour, newest first."""
+    rules: dict[str, int] = {}
+    """What to write down, to how often it was worded so."""
+    abouts: dict[str, int] = {}
+    """Problems that a cure with a rule helped against."""
 
     @property
     def sessions(self) -> int:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from uuid import uuid4
@@ -29,7 +29,6 @@ from session_memory.fleet.port import Engine
 
 MEMORY = "400MB"
 """What DuckDB takes before it spills to disk."""
-_JOINED = 64
 _KEYS = """
 SELECT key FROM (SELECT unnest(keys) AS key FROM signals) GROUP BY key HAVING count(*) > 1
 """
@@ -80,7 +79,8 @@ def mine_all(engine: Engine, places: Places) -> Mined:
     source.check("digests")
     wanted = source.parts("digests")
     calls = [(places.source, places.work, part) for part in wanted]
-    done: list[MinedPart] = engine.map("mining", _mine, calls)
+    mined: Iterable[MinedPart] = engine.map("mining", _mine, calls)
+    done = sorted(mined, key=lambda one: one.part, reverse=True)  # the newest sessions first
     for part in set(Dataset(places.work).parts("signals")) - set(wanted):
         Dataset(places.work).delete("signals", part)  # of sessions that are not there any more
     mining = Mining(
@@ -111,9 +111,8 @@ def cluster_all(
     fold = Fold(names, counts)
     with _shared(places.work, Shared(names, table)) as name:
         calls = [(places.work, share, query.sessions, name) for share in shares]
-        for at in range(0, len(calls), _JOINED):  # a few at a time: totals are large
-            for found in engine.map("counting", _fold, calls[at : at + _JOINED]):
-                fold.join(found)
+        for found in engine.map("counting", _fold, calls):
+            fold.join(found)
     return candidates_of(fold, statuses, single_sessions=single)
 
 

@@ -12,7 +12,7 @@ import logging
 import os
 import pickle
 import platform
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
@@ -71,22 +71,22 @@ class DaskEngine:
         self.shuffled = 0
         """Bytes that workers sent to each other and to us as results."""
 
-    def map(self, what: str, task: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Call a function with each of these arguments, on any worker; results in that order."""
+    def map(
+        self, what: str, task: Callable[..., T], calls: Sequence[tuple[Any, ...]]
+    ) -> Iterator[T]:
+        """Call a function with each of these arguments, on any worker; results as they come."""
         futures = [
             self._client.submit(_packed, task, *arguments, pure=False, retries=2)
             for arguments in calls
         ]
-        places = {future.key: at for at, future in enumerate(futures)}
-        results: dict[int, T] = {}
         try:
             self._progress(0, len(calls), what)
-            for future in as_completed(futures):
+            for done, future in enumerate(as_completed(futures), 1):
                 packed: bytes = future.result()
                 self.shuffled += len(packed)
-                results[places[future.key]] = pickle.loads(packed)
                 future.release()
-                self._progress(len(results), len(calls), what)
+                self._progress(done, len(calls), what)
+                yield pickle.loads(packed)
         except KilledWorker as error:
             raise SessionMemoryError(
                 f"{what}: workers were killed again and again at the same part ({error.task})",
@@ -100,7 +100,6 @@ class DaskEngine:
         finally:
             for future in futures:
                 future.release()
-        return [results[at] for at in range(len(calls))]
 
     def shares(self, parts: Sequence[str]) -> list[list[str]]:
         """The parts dealt out: a few shares for each worker, in order."""

@@ -53,7 +53,7 @@ def measure_all(fleet: Mined, material: MeasureInput, policy: Measure, now_ms: i
     calls = [(places.work, share, names) for share in shares]
     problems = frozenset[str]().union(*engine.map("finding problems", _problems, calls))
     calls = [(places, share, names, problems) for share in shares]
-    parts = engine.map("reading sessions", _units, calls)
+    parts = list(engine.map("reading sessions", _units, calls))
     records: Records = {}
     for part in parts:
         records |= part.records
@@ -63,7 +63,7 @@ def measure_all(fleet: Mined, material: MeasureInput, policy: Measure, now_ms: i
 
     units = join_units(part.units for part in parts)
     effects = measure(recorded, units, material, policy, now_ms)
-    return Measured(effects, tuple(text for part in parts for text in part.damaged))
+    return Measured(effects, tuple(sorted(text for part in parts for text in part.damaged)))
 
 
 def _problems(work: str, parts: Sequence[str], names: frozenset[str]) -> frozenset[str]:

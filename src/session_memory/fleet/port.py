@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
 """(done, total, what is being done)."""
-_TASKS_A_WORKER = 4  # so that a worker that is slow, or killed, has little to repeat
+_TASKS_A_WORKER = 2  # more of them repeat less after a kill, and send back more totals
 
 
 class Engine(Protocol):
@@ -17,10 +17,13 @@ class Engine(Protocol):
     shuffled: int
     """Bytes of results that came back."""
 
-    def map(self, what: str, task: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T]:
-        """Call a function with each of these arguments; results in that order.
+    def map(
+        self, what: str, task: Callable[..., T], calls: Sequence[tuple[Any, ...]]
+    ) -> Iterator[T]:
+        """Call a function with each of these arguments; results as they come, in any order.
 
-        A call may be repeated, on another machine, when its worker is lost.
+        So nobody needs memory for all of them. A call may be repeated, on another machine, when
+        its worker is lost.
         """
         ...
 

@@ -45,7 +45,7 @@ def redistil_all(engine: Engine, source: str, to: str, *, everything: bool) -> R
     dataset, target = Dataset(source), Dataset(to)
     dataset.check("events")
     calls = [(source, to, part, everything) for part in dataset.parts("sessions")]
-    parts: list[RedistilledPart] = engine.map("distilling", _redistil, calls)
+    parts: list[RedistilledPart] = list(engine.map("distilling", _redistil, calls))
     for table in set(TABLES) - {*_DISTILLED, "signals"}:
         for part in dataset.parts(table):
             target.write(table, part, dataset.read(table, part))
@@ -54,7 +54,7 @@ def redistil_all(engine: Engine, source: str, to: str, *, everything: bool) -> R
         sum(part.distilled for part in parts),
         sum(part.changed for part in parts),
         sum(part.without_events for part in parts),
-        tuple(text for part in parts for text in part.damaged),
+        tuple(sorted(text for part in parts for text in part.damaged)),
     )
 
 

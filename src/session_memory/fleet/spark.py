@@ -34,16 +34,18 @@ class SparkEngine:
         self._spark = spark
         self.shuffled = 0
 
-    def map(self, _what: str, task: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T]:
+    def map(
+        self, _what: str, task: Callable[..., T], calls: Sequence[tuple[Any, ...]]
+    ) -> Iterator[T]:
         """One partition for each call; Spark repeats what is lost."""
         if not calls:
-            return []
+            return
         rows = [(at, pickle.dumps((task, arguments))) for at, arguments in enumerate(calls)]
         frame = self._spark.createDataFrame(rows, _CALLS).repartition(len(rows), "place")
-        done = frame.mapInArrow(run_batches, _RESULTS).collect()
-        results = {int(row["place"]): bytes(row["result"]) for row in done}
-        self.shuffled += sum(map(len, results.values()))
-        return [cast("T", pickle.loads(results[at])) for at in range(len(calls))]
+        for row in frame.mapInArrow(run_batches, _RESULTS).collect():
+            packed = bytes(row["result"])
+            self.shuffled += len(packed)
+            yield cast("T", pickle.loads(packed))
 
     def shares(self, parts: Sequence[str]) -> list[list[str]]:
         """As many workers as Spark says it has."""
