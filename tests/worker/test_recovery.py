@@ -88,6 +88,26 @@ def test_the_next_start_tells_what_was_lost_once(desk: Desk) -> None:
 
 
 @pytest.mark.rows("RCV-01")
+def test_what_was_lost_with_a_process_before_any_turn_is_given_once_more(desk: Desk) -> None:
+    """Qwen Code keeps it in the system prompt, and `qwen -p /compress` asks its model no more."""
+    desk.compact()
+    assert RULE in told(desk.hook("SessionStart", "qwen", source="compact"))
+    assert RULE in told(desk.hook("SessionStart", "qwen", source="resume"))
+    assert RULE not in told(desk.hook("SessionStart", "qwen", source="resume"))
+    assert desk.file(".told").exists() and not desk.file(".given").exists()
+    desk.compact()
+    assert not desk.file().exists()  # this compaction is dealt with
+
+
+@pytest.mark.rows("RCV-01")
+def test_it_is_not_given_again_once_a_turn_has_ended(desk: Desk) -> None:
+    desk.compact()
+    assert RULE in told(desk.hook("SessionStart", "qwen", source="compact"))
+    desk.hook("Stop", "qwen")
+    assert RULE not in told(desk.hook("SessionStart", "qwen", source="resume"))
+
+
+@pytest.mark.rows("RCV-01")
 @pytest.mark.parametrize(
     ("event", "client"),
     [("UserPromptSubmit", "claude"), ("UserPromptSubmit", "codex"), ("BeforeAgent", "gemini")],

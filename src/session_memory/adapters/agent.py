@@ -40,6 +40,8 @@ class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Memory goes with the result of the first tool: what a hook prints at the start is dropped."""
     gives_memory: bool = True
     """Whether the model is given what a hook prints; else the hook prints nothing."""
+    in_system_prompt: bool = False
+    """Whether memory becomes part of the system prompt, and so is lost when the process ends."""
     flat_answer: bool = False
     """Whether the agent reads `additionalContext` at the top of the answer."""
     events: tuple[str, ...] = ()

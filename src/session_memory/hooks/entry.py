@@ -60,6 +60,8 @@ SIGNS = (
 MEMORY_WITH_TOOL = ("grok",)
 # Their models are given nothing that a hook prints.
 NO_MEMORY = ("cursor",)
+# What a hook prints at a start is in the system prompt there, until the process ends.
+IN_SYSTEM_PROMPT = ("qwen",)
 # They read `additionalContext` at the top of the answer.
 FLAT_ANSWER = ("copilot",)
 # Agents whose hook may be called for other events too, and the events that count.
@@ -583,20 +585,42 @@ def first_page(home: str, names: list[str]) -> dict[str, object] | None:
     return None
 
 
+def recovery_file(home: str, record: "Mapping[str, object]") -> str:
+    """Where the worker puts what a session is told after a compaction; its ending says how far."""
+    return os.path.join(home, "recovery", sha256(str(record.get("session")).encode()).hex())
+
+
 def take_recovery(home: str, record: "Mapping[str, object]") -> "list[object]":
-    """What the worker prepared for this session at its compaction; given once."""
+    """What the worker prepared for this session at its compaction; given once.
+
+    Where it is lost with the process, as in `qwen -p /compress`, and no turn has ended since, it is
+    given again when the session is resumed.
+    """
     if "agent" in record or record["flavor"] in NO_MEMORY:
         return []
-    name = sha256(str(record.get("session")).encode()).hex()
-    path = os.path.join(home, "recovery", name)
-    page, whole = read_object(read_small(path + ".json") or b"")
-    if not whole or page.get("v") != VERSION:
-        return []
-    try:
-        os.replace(path + ".json", path + ".given")
-    except OSError:  # another hook of this session has taken it
-        return []
-    return [page.get("section")]
+    path = recovery_file(home, record)
+    waits = [(".json", ".given")]
+    is_lost = record["flavor"] in IN_SYSTEM_PROMPT and record.get("source") == "resume"
+    waits += [(".given", ".told")] if is_lost else []
+    for waiting, given in waits:
+        page, whole = read_object(read_small(path + waiting) or b"")
+        if not whole or page.get("v") != VERSION:
+            continue
+        try:
+            os.replace(path + waiting, path + given)
+        except OSError:  # another hook of this session has taken it
+            return []
+        return [page.get("section")]
+    return []
+
+
+def note_turn(home: str, record: "Mapping[str, object]") -> None:
+    """A turn has ended, so what the session was given after a compaction has reached its model."""
+    path = recovery_file(home, record)
+    try:  # noqa: SIM105 - `contextlib` costs 4 ms
+        os.replace(path + ".given", path + ".told")
+    except OSError:
+        pass
 
 
 def is_first_time(home: str, session: str) -> bool:
@@ -1469,6 +1493,8 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     text, wanted = "", settings.get("inject", bool(settings)) is True
     is_time = is_time_for_memory(home, record, payload)
     event = str(record["event"])
+    if event == "stop" and record["flavor"] in IN_SYSTEM_PROMPT:
+        note_turn(home, record)
     if (is_time or event in AT_PROMPT) and wanted and environ.get("SESSION_MEMORY_INJECT") != "0":
         recovery = take_recovery(home, record)
         page, session = find_page(home, record) if is_time else None, str(record.get("session"))

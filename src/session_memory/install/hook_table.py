@@ -44,6 +44,7 @@ def table(agents: Collection[Agent]) -> str:
     wired = [agent.name for agent in agents if agent.wiring is not None]  # others have no hook
     with_tool = [agent.name for agent in agents if agent.hook.memory_with_tool]
     without = [agent.name for agent in agents if not agent.hook.gives_memory]
+    in_system = [agent.name for agent in agents if agent.hook.in_system_prompt]
     flat = [agent.name for agent in agents if agent.hook.flat_answer]
     events = {agent.name: " ".join(agent.hook.events) for agent in agents if agent.hook.events}
     guarded = {agent.name: agent.hook.guards for agent in agents if agent.hook.guards}
@@ -57,6 +58,8 @@ def table(agents: Collection[Agent]) -> str:
         f"MEMORY_WITH_TOOL = {_row(with_tool)}",
         "# Their models are given nothing that a hook prints.",
         f"NO_MEMORY = {_row(without)}",
+        "# What a hook prints at a start is in the system prompt there, until the process ends.",
+        f"IN_SYSTEM_PROMPT = {_row(in_system)}",
         "# They read `additionalContext` at the top of the answer.",
         f"FLAT_ANSWER = {_row(flat)}",
         "# Agents whose hook may be called for other events too, and the events that count.",

@@ -1,7 +1,8 @@
 """What a session is told after a compaction: one file for the hook, which opens no store.
 
-Named by a hash of the session. The hook renames the file when it gives it, so that it is given
-once; what is left says how many compactions of the session are dealt with.
+Named by a hash of the session. The hook renames the file when it gives it, and again when a turn
+has ended since: a process that ended before that told its model nothing. So it is given once; what
+is left says how many compactions of the session are dealt with.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from session_memory.paths import private_dir
 from session_memory.store.port import SessionReader
 
 VERSION = 1
-FOLDER, WAITING, GIVEN = "recovery", ".json", ".given"
+FOLDER, WAITING = "recovery", ".json"
+STATES = (WAITING, ".given", ".told")
 RECENT_MS = 30 * 60_000
 """A compaction that only the log tells of is answered if it is not older than this."""
 CLOCKS_MS = 2_000
@@ -91,7 +93,7 @@ def _prepare_one(
         return 0
     folder = private_dir(place.state / FOLDER)
     path = folder / (file_name(session.external_id) + WAITING)
-    if covers <= max(map(_covered, (path, path.with_suffix(GIVEN)))):
+    if covers <= max(_covered(path.with_suffix(state)) for state in STATES):
         return 0
     roots = project_roots(session, {project.id: project for project in store.projects()})
     facts = facts_of(digest, events, store.text, roots)
@@ -118,7 +120,7 @@ def _covered(path: Path) -> int:
 
 def _files(state: Path) -> Iterator[Path]:
     for path in (state / FOLDER).glob("*"):
-        if path.suffix in (WAITING, GIVEN):
+        if path.suffix in STATES:
             yield path
 
 

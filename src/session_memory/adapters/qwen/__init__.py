@@ -14,6 +14,7 @@ AGENT = Agent(
     hook=HookFacts(
         session_variable="QWEN_CODE_SESSION_ID",
         transcript_part="/.qwen/",
+        in_system_prompt=True,
     ),
     mcp=McpFacts(
         client_name="qwen",
