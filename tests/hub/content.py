@@ -34,7 +34,31 @@ def content(database: str) -> dict[str, list[tuple[Any, ...]]]:
                 "SELECT i.key, r.field, r.seqs, r.lengths FROM hub.run r"
                 " LEFT JOIN hub.item i ON i.id = r.item_id ORDER BY 1, 2"
             ).fetchall(),
+            "words": connection.execute(
+                "SELECT m.display_name, w.field, w.term, w.documents FROM hub.word w"
+                " JOIN hub.member m ON m.id = w.member_id ORDER BY 1, 2, 3"
+            ).fetchall(),
         }
+
+
+def miscounted(database: str) -> list[tuple[Any, ...]]:
+    """Words and sizes whose counts are not those of the index entries: none should be."""
+    with psycopg.connect(owner_of(database)) as connection:
+        return connection.execute(
+            "WITH counted AS (SELECT p.project_id, p.field, p.term, i.member_id,"
+            "  sum(cardinality(p.hits))::integer AS documents FROM hub.posting p"
+            "  LEFT JOIN hub.item i ON i.id = p.item_id GROUP BY 1, 2, 3, 4),"
+            " measured AS (SELECT r.project_id, r.field, i.member_id, sum(r.documents)::bigint AS"
+            "  documents, sum(r.words)::bigint AS words FROM hub.run r"
+            "  JOIN hub.item i ON i.id = r.item_id GROUP BY 1, 2, 3)"
+            " SELECT field, term, w.documents, c.documents FROM hub.word w FULL JOIN counted c"
+            "  USING (project_id, field, term, member_id)"
+            "  WHERE w.documents IS DISTINCT FROM c.documents"
+            " UNION ALL SELECT field, NULL, s.documents, m.documents FROM hub.size s"
+            "  FULL JOIN measured m USING (project_id, field, member_id)"
+            "  WHERE coalesce(s.documents, 0) <> coalesce(m.documents, 0)"
+            "  OR coalesce(s.words, 0) <> coalesce(m.words, 0)"
+        ).fetchall()
 
 
 def counted(database: str, table: str) -> int:

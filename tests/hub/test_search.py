@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.hub.team import Device, Team
+from tests.hub.content import counted, miscounted
+from tests.hub.team import PROJECT, Device, Team
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.event_ids import event_id
@@ -84,3 +85,46 @@ def test_filters_narrow_and_no_query_syntax_gets_through(team: Team) -> None:
         ann.search(odd)
     assert ann.post("/v1/search", wire.Search("uv", projects=("three",))).status == 403
     assert ann.post("/v1/search", wire.Search("x" * 5_000)).code == "bad_request"
+
+
+@pytest.mark.rows("HUB-21")
+def test_counts_of_words_follow_whatever_is_pushed_replaced_and_forgotten(
+    team: Team, database: str
+) -> None:
+    ann, bob = team.device("Ann"), team.device("Bob")
+    for person in (ann, bob):
+        person.share()
+        person.push(
+            person.events("s", "use uv everywhere", "uv it is"), person.item("rule", "r", "uv")
+        )
+        person.push(person.events("t", "poetry was slow"))
+    assert miscounted(database) == []
+    ann.push(ann.events("s", "use poetry, not uv", rank=2), ann.item("rule", "r", "poetry", rank=2))
+    assert miscounted(database) == []
+    ann.forget(wire.Tombstone("session", ann.session_key("s")))
+    assert miscounted(database) == []
+    assert {hit.author for hit in ann.search("everywhere")} == {"Bob"}
+    for person in (ann, bob):
+        person.post("/v1/unshare", wire.Unshare(PROJECT)).value(wire.Erased)
+    assert miscounted(database) == []
+    assert [counted(database, table) for table in ("word", "word_order", "posting")] == [0, 0, 0]
+
+
+@pytest.mark.rows("HUB-22")
+def test_times_narrow_to_single_events(team: Team) -> None:
+    ann = team.device("Ann")
+    ann.share()
+    events = tuple(
+        wire.EventBody(n, "user_prompt", "user", f"the cache is cold, says {n}", at=100 * n or None)
+        for n in range(4)
+    )
+    ann.push(ann.item("events", "s:0", session="s", rank=7, body=wire.EventsBody(0, events)))
+
+    def found(**times: int) -> set[int | None]:
+        return {hit.seq for hit in ann.search("cache cold", **times)}
+
+    assert found() == {0, 1, 2, 3}
+    assert found(since=200) == {2, 3}
+    assert found(until=200) == {0, 1}  # the first has no time: that of its item counts, 7
+    assert found(since=101, until=300) == {2}
+    assert found(since=301) == set()

@@ -49,9 +49,9 @@ def erase_items(connection: Connection, where: LiteralString, values: tuple[Any,
     if not deleted:
         return Erasing()
     gone = tuple(Gone(*row) for row in deleted)
-    connection.execute(
-        "DELETE FROM hub.posting WHERE item_id = ANY(%s)", ([each.id for each in gone],)
-    )
+    numbers = [each.id for each in gone]
+    connection.execute("DELETE FROM hub.posting WHERE item_id = ANY(%s)", (numbers,))
+    connection.execute("DELETE FROM hub.word_order WHERE item_id = ANY(%s)", (numbers,))
     keys = [each.vault_key for each in gone if each.vault_key is not None]
     objects = sorted({each.object for each in gone if each.object is not None})
     return Erasing(gone, tuple(_listed(connection, keys, objects)))

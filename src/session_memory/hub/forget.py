@@ -154,7 +154,8 @@ def prove(pool: Pool, texts: Texts, caller: Caller, project: int, request: Prove
             "  AND (i.id = ANY(%(items)s) OR i.key = ANY(%(item_keys)s)"
             "   OR s.key = ANY(%(session_keys)s))),"
             " (SELECT count(*) FROM hub.posting WHERE item_id = ANY(%(items)s))"
-            " + (SELECT count(*) FROM hub.run WHERE item_id = ANY(%(items)s)),"
+            " + (SELECT count(*) FROM hub.run WHERE item_id = ANY(%(items)s))"
+            " + (SELECT count(*) FROM hub.word_order WHERE item_id = ANY(%(items)s)),"
             " (SELECT count(*) FROM hub.erasure WHERE name = ANY(%(vault_keys)s))",
             {
                 "project": project,

@@ -28,7 +28,15 @@ from session_memory.core.sharing.wire import (
     Sync,
     SyncState,
 )
-from session_memory.hub.database import Caller, Connection, Part, Pool, as_member
+from session_memory.hub.database import (
+    Caller,
+    Connection,
+    Part,
+    Pool,
+    as_member,
+    numbers_array,
+    texts_array,
+)
 from session_memory.hub.erase import apply_tombstones, check_tombstones, erase_items, finish
 from session_memory.hub.failures import RequestError
 from session_memory.hub.journal import keep_forgotten
@@ -276,36 +284,53 @@ def _index(
     runs: dict[str, list[Run]],
 ) -> None:
     entries = [
-        (numbers[item.key], sessions.get(item.session or ""), item.seq or 0, run)
+        (numbers[item.key], sessions.get(item.session or ""), run)
         for item in items
         for run in runs[item.key]
     ]
     with part.connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO hub.run (item_id, field, team_id, project_id, session, seqs, lengths,"
-            " documents, words, stems) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            " documents, words, times) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (number, run.field, part.team, part.project, session,
-                 run.seqs, run.lengths, len(run.seqs), sum(run.lengths), run.stems)
-                for number, session, _, run in entries
+                 run.seqs, run.lengths, len(run.seqs), sum(run.lengths), run.times)
+                for number, session, run in entries
             ],
         )  # fmt: skip
+    orders = [
+        (number, place, words)
+        for number, _, run in entries
+        for place, words in enumerate(run.stems)
+    ]
+    part.execute(
+        "INSERT INTO hub.word_order (item_id, number, project_id, words)"
+        " SELECT item, number, %s, words FROM unnest(%s::bigint[], %s::smallint[], %s::text[])"
+        " AS o (item, number, words)",
+        (
+            part.project,
+            numbers_array(number for number, _, _ in orders),
+            numbers_array(place for _, place, _ in orders),
+            texts_array(words for _, _, words in orders),
+        ),
+    )
     postings = sorted(
-        (run.field, term, number, hits)
-        for number, _, _, run in entries
+        (run.field, term, number, session, hits)
+        for number, session, run in entries
         for term, hits in run.postings.items()
     )
     part.execute(
-        "INSERT INTO hub.posting (project_id, field, term, item_id, hits)"
-        " SELECT %s, field, term, item, hits::smallint[] FROM"
-        " unnest(%s::smallint[], %s::text[], %s::bigint[], %s::text[])"
-        " AS p (field, term, item, hits)",
+        "INSERT INTO hub.posting (project_id, field, term, item_id, session, hits)"
+        " SELECT %s, field, term, item, session, hits::integer[] FROM"
+        " unnest(%s::smallint[], %s::text[], %s::bigint[], %s::bigint[], %s::text[])"
+        " AS p (field, term, item, session, hits)",
         (
             part.project,
-            [field for field, _, _, _ in postings],
-            [term for _, term, _, _ in postings],
-            [number for _, _, number, _ in postings],
-            [f"{{{','.join(map(str, hits))}}}" for _, _, _, hits in postings],
+            numbers_array(field for field, _, _, _, _ in postings),
+            texts_array(term for _, term, _, _, _ in postings),
+            numbers_array(number for _, _, number, _, _ in postings),
+            numbers_array(session for _, _, _, session, _ in postings),
+            texts_array(numbers_array(hits) for _, _, _, _, hits in postings),
         ),
     )
 

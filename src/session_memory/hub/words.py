@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import apsw
 import msgspec
@@ -25,6 +25,8 @@ MOST_OFTEN = 127
 MOST_DOCUMENTS = 255
 """In one run: numbers of documents and occurrences share 15 bits."""
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+MOST_WORDS = 65_535
+"""A longer document counts as so long: lengths have 16 bits."""
 MAX_TERM = 200
 """Longer words are noise, and an index entry has a limit."""
 
@@ -40,9 +42,19 @@ class Run(msgspec.Struct, frozen=True):
     lengths: list[int]
     """How many words each document has."""
     postings: dict[str, list[int]]
-    """Word to (document << 7) + how often."""
-    stems: list[str] | None = None
+    """Word to (words of the document << 15) + (document << 7) + how often."""
+    times: list[int | None]
+    """When each document was written, where that is known."""
+    stems: list[str]
     """The words of each document in their order; of events alone."""
+
+
+class _Document(NamedTuple):
+    """A text that is found as one."""
+
+    seq: int
+    at: int | None
+    text: str
 
 
 def words_of(text: str) -> list[str]:
@@ -65,14 +77,14 @@ def words_of(text: str) -> list[str]:
 
 def lesson_runs(text: str) -> list[Run]:
     """The index entries of a lesson."""
-    run = _run(LESSON, [(0, searchable(text))]) if text else None
+    run = _run(LESSON, [_Document(0, None, searchable(text))]) if text else None
     return [run] if run else []
 
 
 def event_runs(events: Sequence[EventBody]) -> list[Run]:
     """The index entries of a run of events."""
-    alone: list[tuple[int, str]] = []
-    windows: list[tuple[int, str]] = []
+    alone: list[_Document] = []
+    windows: list[_Document] = []
     turns: list[str] = []
     for event in events:
         kind = cast("EventKind", event.kind)
@@ -88,26 +100,28 @@ def event_runs(events: Sequence[EventBody]) -> list[Run]:
         )
         if not text:
             continue
-        alone.append((event.seq, text))
+        alone.append(_Document(event.seq, event.at, text))
         if is_turn(kind):
-            windows.append((event.seq, window_text(text, turns)))
+            windows.append(_Document(event.seq, event.at, window_text(text, turns)))
             turns = [*turns, text][-BEFORE:]
     runs = (_run(EVENT, alone), _run(TURN, windows))
     return [run for run in runs if run is not None]
 
 
-def _run(field: int, documents: list[tuple[int, str]]) -> Run | None:
-    seqs: list[int] = []
+def _run(field: int, documents: list[_Document]) -> Run | None:
     lengths: list[int] = []
     postings: dict[str, list[int]] = {}
     stems: list[str] = []
-    for number, (seq, text) in enumerate(documents[:MOST_DOCUMENTS]):
-        words = words_of(text)
-        seqs.append(seq)
+    kept = documents[:MOST_DOCUMENTS]
+    for number, document in enumerate(kept):
+        words = words_of(document.text)
         lengths.append(len(words))
-        stems.append(" ".join(words))
+        if field == EVENT:
+            stems.append(" ".join(words))
+        place = min(len(words), MOST_WORDS) << 15 | number << 7
         for word, count in Counter(words).items():
-            postings.setdefault(word, []).append(number << 7 | min(count, MOST_OFTEN))
-    if not seqs:
+            postings.setdefault(word, []).append(place | min(count, MOST_OFTEN))
+    if not kept:
         return None
-    return Run(field, seqs, lengths, postings, stems if field == EVENT else None)
+    seqs, times = [one.seq for one in kept], [one.at for one in kept]
+    return Run(field, seqs, lengths, postings, times, stems)

@@ -89,11 +89,15 @@ class IndexHits(msgspec.Struct, frozen=True):
 
 
 def with_coverage(
-    scores: Mapping[int, float], whole: Collection[int], holding: Mapping[str, set[int]]
+    scores: Mapping[int, float],
+    whole: Collection[int],
+    holding: Mapping[str, set[int]],
+    counts: Mapping[str, int] | None = None,
 ) -> list[Scored]:
     """The rows of one index, best first: the more of the rare words they hold, the higher.
 
-    Those in `whole` hold every term, names as one, and are lifted over the others.
+    Those in `whole` hold every term, names as one, and are lifted over the others. `counts` says
+    how many rows hold each word where `holding` has only those that were found.
     """
     best = max(scores.values(), default=0.0)
     least = min(scores.values(), default=0.0)
@@ -101,16 +105,19 @@ def with_coverage(
     lifted = dict(scores) | {row: scores.get(row, least) + bonus for row in whole}
     if lifted and len(holding) > 1:
         best = max(lifted.values())
-        for row, share in _covered(lifted, holding).items():
+        held_by = counts or {word: len(found) for word, found in holding.items()}
+        for row, share in _covered(lifted, holding, held_by).items():
             lifted[row] += COVERED * best * share * share
     order = sorted(lifted.items(), key=lambda found: (-found[1], -found[0]))
     return [Scored(row, row >> SEQ_BITS, score) for row, score in order]
 
 
-def _covered(rows: Collection[int], holding: Mapping[str, set[int]]) -> dict[int, float]:
+def _covered(
+    rows: Collection[int], holding: Mapping[str, set[int]], counts: Mapping[str, int]
+) -> dict[int, float]:
     """Which part of the words each row holds, rare ones counting more."""
-    most = max(len(found) for found in holding.values())
-    weight = {word: math.log(1 + (1 + 3 * most) / (1 + len(holding[word]))) for word in holding}
+    most = max(counts[word] for word in holding)
+    weight = {word: math.log(1 + (1 + 3 * most) / (1 + counts[word])) for word in holding}
     total = sum(weight.values())
     share = dict.fromkeys(rows, 0.0)
     for word, found in holding.items():

@@ -1,0 +1,236 @@
+"""What the index of a hub tells about words: counts, BM25 scores, and who holds all of them.
+
+No statement reads more the more there is: how often a word occurs is counted when it is written,
+only words below a bound are scored, and what is asked of the others are the newest documents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString
+
+import msgspec
+
+from session_memory.core.sharing.wire import Search
+from session_memory.hub.database import Connection, numbers_array
+from session_memory.hub.words import LESSON
+from session_memory.store.search_rank import OFTEN
+
+MOST_SCORED = 4_000
+MOST_NOTED = 1_000
+MOST_RANKED = 260
+MOST_STEMS = 60
+"""Words of one question: which of them a document holds are the bits of one number."""
+MOST_READ = 50_000
+"""Counts that are read to find words like one that is not there."""
+MOST_SIMILAR = 2_000
+"""Of those, the most frequent words are compared with it."""
+K1, B = 1.2, 0.75
+"""As in SQLite's FTS5."""
+
+Counts = dict[tuple[int, str], int]
+"""(Field, word) to how many documents hold it."""
+
+# A document is named by its session and place, a lesson by its item: the names that
+# store/search_rank expects. 24 is SEQ_BITS.
+_DOCUMENT: LiteralString = (
+    "CASE WHEN r.field = 3 THEN r.item_id << 24 ELSE (r.session << 24) + r.seqs[d.number + 1] END"
+)
+_NUMBER: LiteralString = "(h >> 7) & 255"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One document, the item that holds it, its score, and which of the words it holds."""
+
+    document: int
+    item: int
+    number: int
+    score: float = 0.0
+    held: int = 0
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of the index, limited to what a question may find."""
+
+    number: int
+    values: dict[str, Any]
+    most_scored: int
+    condition: LiteralString = ""
+    """What a hit `h` of a posting `p` must be besides."""
+
+
+def field_of(number: int, projects: list[int], member: str, request: Search) -> Field:
+    """A field with the filters of a request."""
+    parts: list[LiteralString] = []
+    values: dict[str, Any] = {"projects": projects, "field": number}
+    at: LiteralString = f"coalesce(r.times[({_NUMBER}) + 1], i.at)"
+    filters: tuple[tuple[LiteralString, str, object], ...] = (
+        (f"{at} >= %(since)s", "since", request.since),
+        (f"{at} < %(until)s", "until", request.until),
+        ("i.session = (SELECT s.number FROM hub.session s WHERE s.key = %(session)s LIMIT 1)",
+         "session", request.session),
+        ("i.member_id <> %(member)s", "member", member if request.others_only else None),
+        ("i.kind = ANY(%(kinds)s)", "kinds", list(request.kinds) or None),
+    )  # fmt: skip
+    for text, name, wanted in filters:
+        if wanted is not None:
+            parts.append(text)
+            values[name] = wanted
+    most = MOST_NOTED if number == LESSON else MOST_SCORED
+    if request.projects or request.session:  # so many among few sessions are as common a word
+        most //= 4
+    if not parts:
+        return Field(number, values, most)
+    inner: LiteralString = " AND ".join(parts)
+    condition: LiteralString = (
+        " AND EXISTS (SELECT 1 FROM hub.item i JOIN hub.run r ON r.item_id = i.id"
+        f" AND r.field = p.field WHERE i.id = p.item_id AND {inner})"
+    )
+    return Field(number, values, most, condition)
+
+
+def counts_of(connection: Connection, projects: list[int], stems: Sequence[str]) -> Counts:
+    """How many documents hold each word, in each field."""
+    rows = connection.execute(
+        "SELECT field, term, sum(documents) FROM hub.word WHERE project_id = ANY(%s)"
+        " AND field IN (1, 2, 3) AND term = ANY(%s) GROUP BY 1, 2",
+        (projects, list(stems)),
+    ).fetchall()
+    return {(field, term): int(count) for field, term, count in rows}
+
+
+def beginning(connection: Connection, projects: list[int], head: str) -> list[tuple[str, int]]:
+    """Words of events that begin so, the most frequent first."""
+    rows = connection.execute(
+        "SELECT term, sum(documents)::integer AS documents FROM ("
+        " SELECT term, documents FROM hub.word WHERE project_id = ANY(%s) AND field = 1"
+        " AND term >= %s AND term < %s LIMIT %s) AS read GROUP BY term ORDER BY documents DESC"
+        " LIMIT %s",
+        (projects, head, head + "\U0010ffff", MOST_READ, MOST_SIMILAR),
+    ).fetchall()
+    return [(term, documents) for term, documents in rows]
+
+
+def sizes_of(connection: Connection, projects: list[int]) -> dict[int, tuple[int, int]]:
+    """How many documents and words there are, by field."""
+    rows = connection.execute(
+        "SELECT field, sum(documents), sum(words) FROM hub.size WHERE project_id = ANY(%s)"
+        " GROUP BY field",
+        (projects,),
+    ).fetchall()
+    return {field: (int(documents), int(words)) for field, documents, words in rows}
+
+
+def scored(
+    connection: Connection, field: Field, weights: Mapping[str, float], size: tuple[int, int]
+) -> list[Found]:
+    """The best documents; words of weight 0 are only looked for in those that others found."""
+    documents, words = size
+    rows = connection.execute(
+        "WITH best AS (SELECT p.item_id, p.session, "
+        f" {_NUMBER} AS number,"
+        " sum(w.weight * (h & 127) * %(k1)s::float8 / ((h & 127) + %(k)s::float8"
+        "  * (1 - %(b)s::float8 + %(b)s::float8 * (h >> 15) / %(average)s::float8))) AS score,"
+        " bit_or(1::bigint << w.place::integer) AS held"
+        " FROM unnest(%(terms)s::text[], %(weights)s::float8[]) WITH ORDINALITY"
+        "  AS w (term, weight, place)"
+        " JOIN hub.posting p ON p.term = w.term CROSS JOIN LATERAL unnest(p.hits) AS h"
+        " WHERE p.project_id = ANY(%(projects)s) AND p.field = %(field)s"
+        f" AND p.term = ANY(%(terms)s) {field.condition}"
+        " GROUP BY 1, 2, 3 HAVING max(w.weight) > 0"
+        " ORDER BY score DESC, p.session DESC, p.item_id DESC, number DESC LIMIT %(limit)s)"
+        f" SELECT {_DOCUMENT} AS document, d.item_id, d.number, d.score, d.held"
+        " FROM best d JOIN hub.run r ON r.item_id = d.item_id AND r.field = %(field)s",
+        {
+            **field.values,
+            "terms": list(weights),
+            "weights": list(weights.values()),
+            "k": K1,
+            "k1": K1 + 1,
+            "b": B,
+            "average": max(1.0, words / max(1, documents)),
+            "limit": MOST_RANKED,
+        },
+    ).fetchall()
+    # Sums of the same numbers in another order differ in their last digits: equal texts must not.
+    # The bit of the first word is the second one.
+    return [
+        Found(document, item, number, round(float(score), 9), int(held) >> 1)
+        for document, item, number, score, held in rows
+    ]
+
+
+def weight_of(count: int, documents: int) -> float:
+    """How much a word tells; one that stands in more than half of the documents next to nothing."""
+    return max(math.log((documents - count + 0.5) / (count + 0.5)), 1e-6)
+
+
+def newest_with_all(
+    connection: Connection, field: Field, stems: Sequence[str], limit: int
+) -> list[Found]:
+    """The newest documents that hold every word; the rarest word comes first.
+
+    Only so many of the newest items with the rarest are looked at, and no more than needed.
+    """
+    rows = connection.execute(
+        f"SELECT {_DOCUMENT} AS document, n.item_id, d.number FROM ("
+        "  SELECT x.project_id, x.item_id FROM unnest(%(projects)s::integer[]) AS q (project_id)"
+        "  CROSS JOIN LATERAL (SELECT p.project_id, p.item_id FROM hub.posting p"
+        "   WHERE p.project_id = q.project_id AND p.field = %(field)s AND p.term = %(rarest)s"
+        "   ORDER BY p.item_id DESC LIMIT %(most)s) AS x"
+        "  ORDER BY x.item_id DESC LIMIT %(most)s) AS n"
+        " CROSS JOIN LATERAL ("
+        # The limit keeps the planner from reading all words of an item to find these.
+        f" SELECT {_NUMBER} AS number FROM unnest(%(terms)s::text[]) AS t (term)"
+        "  CROSS JOIN LATERAL (SELECT * FROM hub.posting o WHERE o.project_id = n.project_id"
+        "   AND o.field = %(field)s AND o.term = t.term AND o.item_id = n.item_id LIMIT 1) AS p"
+        f" CROSS JOIN LATERAL unnest(p.hits) AS h WHERE true {field.condition}"
+        # A word stands once in the postings of an item, so rows of a document count its words.
+        "  GROUP BY 1 HAVING count(*) = %(all)s) AS d"
+        " JOIN hub.run r ON r.item_id = n.item_id AND r.field = %(field)s"
+        " ORDER BY n.item_id DESC, d.number DESC LIMIT %(limit)s",
+        {
+            **field.values,
+            "rarest": stems[0],
+            "terms": list(stems),
+            "most": field.most_scored,
+            "all": len(stems),
+            "limit": limit,
+        },
+    ).fetchall()
+    return [Found(*row) for row in rows]
+
+
+def told_by(
+    connection: Connection, field: Field, stems: Sequence[str], sessions: Sequence[int]
+) -> dict[int, float]:
+    """How much of these words each session says: store/search_rank.told_by_session in SQL."""
+    rows = connection.execute(
+        "WITH said AS (SELECT p.term, p.session, sum(cardinality(p.hits))::float8 AS times"
+        "  FROM hub.posting p WHERE p.project_id = ANY(%(projects)s) AND p.field = %(field)s"
+        "  AND p.term = ANY(%(terms)s) GROUP BY 1, 2),"
+        " rare AS (SELECT term, ln(1 + ((SELECT count(DISTINCT session) FROM said) - count(*)"
+        "  + 0.5)::float8 / (count(*) + 0.5)::float8) AS weight FROM said GROUP BY term),"
+        " told AS (SELECT s.session, sum(w.weight * s.times / (s.times + %(often)s::float8))"
+        "  AS score FROM said s JOIN rare w ON w.term = s.term GROUP BY 1)"
+        " SELECT session, score / nullif((SELECT max(score) FROM told), 0) FROM told"
+        " WHERE session = ANY(%(sessions)s::bigint[])",
+        {**field.values, "terms": list(stems), "often": OFTEN, "sessions": numbers_array(sessions)},
+    ).fetchall()
+    return {session: float(score or 0) for session, score in rows}
+
+
+def word_orders(connection: Connection, found: Sequence[Found]) -> dict[int, str]:
+    """The words of events in their order, by document."""
+    rows = connection.execute(
+        "SELECT d.document, o.words FROM unnest(%s::bigint[], %s::bigint[], %s::smallint[])"
+        " AS d (document, item, number)"
+        " JOIN hub.word_order o ON o.item_id = d.item AND o.number = d.number",
+        (
+            numbers_array(one.document for one in found),
+            numbers_array(one.item for one in found),
+            numbers_array(one.number for one in found),
+        ),
+    ).fetchall()
+    return dict(rows)  # pyright: ignore[reportArgumentType]  # rows of two
