@@ -128,3 +128,14 @@ def test_times_narrow_to_single_events(team: Team) -> None:
     assert found(until=200) == {0, 1}  # the first has no time: that of its item counts, 7
     assert found(since=101, until=300) == {2}
     assert found(since=301) == set()
+
+
+@pytest.mark.rows("HUB-19")
+def test_a_lesson_is_never_shown_in_place_of_an_event_with_the_same_number(team: Team) -> None:
+    """Items and sessions are counted apart, so the first of each have the same number."""
+    ann = team.device("Ann")
+    ann.share()
+    ann.push(ann.item("rule", "r", "prefer uv for Python"))
+    ann.push(ann.events("s", "does uv work for Python"))
+    found = {(hit.kind, hit.text) for hit in ann.search("uv python")}
+    assert found == {("rule", "prefer uv for Python"), ("events", "does uv work for Python")}

@@ -20,6 +20,10 @@ from session_memory.store.search_rank import OFTEN
 MOST_SCORED = 4_000
 MOST_NOTED = 1_000
 MOST_RANKED = 260
+FEW_ITEMS, MANY_ITEMS = 200, 1_000
+"""Items that are looked through for documents with every word."""
+MOST_JOINED = 60_000
+"""Documents with a word up to which it is read whole."""
 MOST_STEMS = 60
 """Words of one question: which of them a document holds are the bits of one number."""
 MOST_READ = 50_000
@@ -166,23 +170,57 @@ def weight_of(count: int, documents: int) -> float:
     return max(math.log((documents - count + 0.5) / (count + 0.5)), 1e-6)
 
 
+# The newest items that hold the rarest word.
+_WITH_RAREST: LiteralString = (
+    "SELECT x.project_id, x.item_id, x.hits FROM unnest(%(projects)s::integer[]) AS q (project_id)"
+    " CROSS JOIN LATERAL (SELECT p.project_id, p.item_id, p.hits FROM hub.posting p"
+    "  WHERE p.project_id = q.project_id AND p.field = %(field)s"
+    "  AND p.term = (%(terms)s::text[])[1] ORDER BY p.item_id DESC LIMIT %(most)s) AS x"
+    " ORDER BY x.item_id DESC LIMIT %(most)s"
+)
+# Of those, the items with a document that holds the second rarest too.
+_WITH_TWO: LiteralString = (
+    "SELECT DISTINCT a.project_id, a.item_id FROM"
+    f" (SELECT x.project_id, x.item_id, {_NUMBER} AS number"
+    f"  FROM ({_WITH_RAREST}) AS x CROSS JOIN LATERAL unnest(x.hits) AS h) AS a"
+    f" JOIN (SELECT p.item_id, {_NUMBER} AS number"
+    "  FROM hub.posting p CROSS JOIN LATERAL unnest(p.hits) AS h"
+    "  WHERE p.project_id = ANY(%(projects)s) AND p.field = %(field)s"
+    "  AND p.term = (%(terms)s::text[])[2]) AS b"
+    " ON b.item_id = a.item_id AND b.number = a.number ORDER BY a.item_id DESC"
+)
+
+
 def newest_with_all(
-    connection: Connection, field: Field, stems: Sequence[str], limit: int
+    connection: Connection, field: Field, counts: Mapping[str, int], limit: int
 ) -> list[Found]:
     """The newest documents that hold every word; the rarest word comes first.
 
-    Only so many of the newest items with the rarest are looked at, and no more than needed.
+    Words that stand everywhere stand in the newest items too, so a few of those are looked at
+    first. Then it is quicker to read two words whole than to look for them item by item, unless
+    the second stands nearly everywhere.
     """
+    found = _with_all(connection, field, counts, _WITH_RAREST, (FEW_ITEMS, limit))
+    if len(found) == limit:
+        return found
+    if len(counts) > 1 and sorted(counts.values())[1] <= MOST_JOINED:
+        return _with_all(connection, field, counts, _WITH_TWO, (field.most_scored, limit))
+    return _with_all(connection, field, counts, _WITH_RAREST, (MANY_ITEMS, limit))
+
+
+def _with_all(
+    connection: Connection,
+    field: Field,
+    counts: Mapping[str, int],
+    items: LiteralString,
+    bounds: tuple[int, int],
+) -> list[Found]:
+    """Documents of some items that hold every word."""
     rows = connection.execute(
-        f"SELECT {_DOCUMENT} AS document, n.item_id, d.number FROM ("
-        "  SELECT x.project_id, x.item_id FROM unnest(%(projects)s::integer[]) AS q (project_id)"
-        "  CROSS JOIN LATERAL (SELECT p.project_id, p.item_id FROM hub.posting p"
-        "   WHERE p.project_id = q.project_id AND p.field = %(field)s AND p.term = %(rarest)s"
-        "   ORDER BY p.item_id DESC LIMIT %(most)s) AS x"
-        "  ORDER BY x.item_id DESC LIMIT %(most)s) AS n"
+        f"SELECT {_DOCUMENT} AS document, n.item_id, d.number FROM ({items}) AS n"
         " CROSS JOIN LATERAL ("
-        # The limit keeps the planner from reading all words of an item to find these.
         f" SELECT {_NUMBER} AS number FROM unnest(%(terms)s::text[]) AS t (term)"
+        # The limit keeps the planner from reading all words of an item to find these.
         "  CROSS JOIN LATERAL (SELECT * FROM hub.posting o WHERE o.project_id = n.project_id"
         "   AND o.field = %(field)s AND o.term = t.term AND o.item_id = n.item_id LIMIT 1) AS p"
         f" CROSS JOIN LATERAL unnest(p.hits) AS h WHERE true {field.condition}"
@@ -192,11 +230,10 @@ def newest_with_all(
         " ORDER BY n.item_id DESC, d.number DESC LIMIT %(limit)s",
         {
             **field.values,
-            "rarest": stems[0],
-            "terms": list(stems),
-            "most": field.most_scored,
-            "all": len(stems),
-            "limit": limit,
+            "terms": list(counts),
+            "most": bounds[0],
+            "all": len(counts),
+            "limit": bounds[1],
         },
     ).fetchall()
     return [Found(*row) for row in rows]

@@ -47,19 +47,12 @@ def search(pool: Pool, texts: Texts, caller: Caller, request: Search) -> Found:
     with as_caller(pool, caller) as connection:
         ranked = find(connection, projects, caller.member, request)
         best = ranked.hits[:limit]
-        numbers = sorted({ranked.items[_document(hit)] for hit in best})
+        numbers = sorted({ranked.item_of(hit) for hit in best})
         items = _items(connection, numbers)
         places = _places(connection, numbers)
     runs = {number: _events(texts, place) for number, place in places.items()}
-    hits = [_hit(hit, ranked.items[_document(hit)], items, runs) for hit in best]
+    hits = [_hit(hit, ranked.item_of(hit), items, runs) for hit in best]
     return Found(tuple(hit for hit in hits if hit is not None))
-
-
-def _document(hit: search_rank.Hit) -> int:
-    """What a hit is shown as: a lesson where there is one, else its event."""
-    found = hit.observation if hit.observation is not None else hit.event
-    assert found is not None
-    return found
 
 
 def _hit(

@@ -6,6 +6,7 @@ and what the three fields of the index gave becomes one order by the same rules 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import msgspec
@@ -49,10 +50,17 @@ WITH_ALL_TERMS = 100
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """What was found, best first, and the item that holds each document."""
+    """What was found, best first, and the item that holds each event."""
 
     hits: list[Hit]
     items: dict[int, int]
+
+    def item_of(self, hit: Hit) -> int:
+        """What a hit is shown as: a lesson where there is one, else its event."""
+        if hit.observation is not None:
+            return hit.observation >> SEQ_BITS
+        assert hit.event is not None
+        return self.items[hit.event]
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -84,7 +92,7 @@ def find(connection: Connection, projects: list[int], member: str, request: Sear
         wanted = wants_lessons if number == LESSON else wants_events
         field = field_of(number, projects, member, request)
         found[number] = _hits(connection, field, asked, items) if wanted else _Hits()
-    noted = _noted(connection, found[LESSON].ranked, items)
+    noted = _noted(connection, found[LESSON].ranked)
     turns = _turns(connection, found, items)
     told: dict[int, float] = {}
     if found[EVENT].telling:
@@ -121,12 +129,15 @@ def _hits(connection: Connection, field: Field, asked: _Asked, items: dict[int, 
     known = sorted((stem for stem in counts if counts[stem]), key=lambda stem: counts[stem])
     if not known:
         return _Hits()
+    rising = {stem: counts[stem] for stem in known}
     whole: list[Found] = []
     if 1 < len(known) == len(asked.stems):
-        whole = newest_with_all(connection, field, known, WITH_ALL_TERMS)
+        whole = newest_with_all(connection, field, rising, WITH_ALL_TERMS)
     if counts[known[0]] > field.most_scored:
-        newest = whole or newest_with_all(connection, field, known[:1], MOST_RANKED)
-        items.update((one.document, one.item) for one in newest)
+        newest = whole or newest_with_all(
+            connection, field, {known[0]: counts[known[0]]}, MOST_RANKED
+        )
+        _keep_items(field, newest, items)
         ordered = enumerate(one.document for one in newest[:MOST_RANKED])
         return _Hits([Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED) for n, row in ordered])
     documents = asked.sizes.get(field.number, (0, 0))[0]
@@ -138,7 +149,7 @@ def _hits(connection: Connection, field: Field, asked: _Asked, items: dict[int, 
     }
     best = scored(connection, field, weights, asked.sizes.get(field.number, (0, 0)))
     found = {one.document: one for one in (*whole, *best)}
-    items.update((one.document, one.item) for one in found.values())
+    _keep_items(field, found.values(), items)
     every = {one.document for one in whole}
     holding = {
         stem: every | {one.document for one in best if one.held >> place & 1}
@@ -147,23 +158,27 @@ def _hits(connection: Connection, field: Field, asked: _Asked, items: dict[int, 
     scores = {one.document: one.score for one in best}
     ranked = with_coverage(scores, [one.document for one in whole], holding, counts)
     if field.number == EVENT:
-        ranked = _with_pairs(connection, ranked, found, asked.stems, counts, field.most_scored)
+        pairs = [
+            pair if 0 < min(counts[word] for word in pair) <= field.most_scored else None
+            for pair in list(pairwise(asked.stems))[:MOST_PAIRS]
+        ]
+        ranked = _with_pairs(connection, ranked, found, pairs)
     return _Hits(ranked, telling)
+
+
+def _keep_items(field: Field, found: Iterable[Found], items: dict[int, int]) -> None:
+    """Remember where events are; a lesson's own number says it, and could be that of an event."""
+    if field.number != LESSON:
+        items.update((one.document, one.item) for one in found)
 
 
 def _with_pairs(
     connection: Connection,
     ranked: list[Scored],
     found: dict[int, Found],
-    stems: list[str],
-    counts: dict[str, int],
-    most: int,
+    pairs: list[tuple[str, str] | None],
 ) -> list[Scored]:
     """The same hits, higher where neighbouring words of the question stand nearly side by side."""
-    pairs = [
-        pair if 0 < min(counts[word] for word in pair) <= most else None
-        for pair in list(pairwise(stems))[:MOST_PAIRS]
-    ]
     if not any(pairs):
         return ranked
     orders = word_orders(connection, [found[hit.id] for hit in ranked])
@@ -194,25 +209,25 @@ def _rarest(known: list[str], counts: dict[str, int], most: int) -> list[str]:
     return taken
 
 
-def _noted(connection: Connection, hits: list[Scored], items: dict[int, int]) -> list[Noted]:
+def _noted(connection: Connection, hits: list[Scored]) -> list[Noted]:
     """Lessons with the event each was read from, where that is shared; what is open comes first."""
     rows = connection.execute(
         "SELECT i.id, i.session, i.seq, i.at, i.kind, i.body, EXISTS (SELECT 1 FROM hub.item e"
         "  JOIN hub.run r ON r.item_id = e.id AND r.field = 1"
         "  WHERE e.session = i.session AND e.kind = 'events' AND i.seq = ANY(r.seqs))"
         " FROM hub.item i WHERE i.id = ANY(%s::bigint[])",
-        (numbers_array(items[hit.id] for hit in hits),),
+        (numbers_array(hit.id >> SEQ_BITS for hit in hits),),
     ).fetchall()
     known = {row[0]: row for row in rows}
 
     def order(hit: Scored) -> tuple[float, int, int]:
-        _, _, _, at, kind, body, _ = known[items[hit.id]]
+        _, _, _, at, kind, body, _ = known[hit.id >> SEQ_BITS]
         named = _type_of(bytes(body)) if kind == "observation" else ""
         return (-round(hit.score, 6), PRECEDENCE.get(named, 9), -(at or 0))
 
     noted: list[Noted] = []
-    for hit in sorted((hit for hit in hits if items[hit.id] in known), key=order):
-        number, session, seq, _, _, _, is_shared = known[items[hit.id]]
+    for hit in sorted((hit for hit in hits if hit.id >> SEQ_BITS in known), key=order):
+        number, session, seq, _, _, _, is_shared = known[hit.id >> SEQ_BITS]
         event = event_id(session, seq) if is_shared and seq is not None else None
         # What comes from no session stands alone: its own number, negative, is no other's.
         noted.append(Noted(hit.id, session if session is not None else -number, hit.score, event))
