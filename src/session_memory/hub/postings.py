@@ -131,11 +131,14 @@ def scored(
 ) -> list[Found]:
     """The best documents; words of weight 0 are only looked for in those that others found."""
     documents, words = size
+    # In a local store events and turns begin with a word for their place, which counts as one.
+    place = 0 if field.number == LESSON else 1
     rows = connection.execute(
         "WITH best AS (SELECT p.item_id, p.session, "
         f" {_NUMBER} AS number,"
         " sum(w.weight * (h & 127) * %(k1)s::float8 / ((h & 127) + %(k)s::float8"
-        "  * (1 - %(b)s::float8 + %(b)s::float8 * (h >> 15) / %(average)s::float8))) AS score,"
+        "  * (1 - %(b)s::float8 + %(b)s::float8 * ((h >> 15) + %(place)s::integer)"
+        "   / %(average)s::float8))) AS score,"
         " bit_or(1::bigint << w.place::integer) AS held"
         " FROM unnest(%(terms)s::text[], %(weights)s::float8[]) WITH ORDINALITY"
         "  AS w (term, weight, place)"
@@ -153,7 +156,8 @@ def scored(
             "k": K1,
             "k1": K1 + 1,
             "b": B,
-            "average": max(1.0, words / max(1, documents)),
+            "place": place,
+            "average": max(1.0, words / max(1, documents) + place),
             "limit": MOST_RANKED,
         },
     ).fetchall()
