@@ -1021,9 +1021,11 @@ def is_elsewhere(place: str, root: str) -> bool:
 
 def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
     """Whether a call is the one that a guard is about, by its words and options."""
-    if "starts" in when:
-        starts = when["starts"]
-        named = [os.path.basename(words[0]), *words[1:]]
+    starts, program = when.get("starts"), os.path.basename(words[0])
+    if program != (starts or when["words"])[0]:  # most are about another one
+        return False
+    if starts:
+        named = [program, *words[1:]]
         return named[: len(starts)] == starts and (
             len(named) == len(starts) or not when.get("whole")
         )
@@ -1039,11 +1041,6 @@ def is_call(when: "Mapping[str, Any]", words: list[str]) -> bool:
         return False
     lacking = when.get("without")
     return not lacking or (options.isdisjoint(lacking) and UNSURE not in "".join(words))
-
-
-def runs(when: "Mapping[str, Any]", words: list[str]) -> bool:
-    """The same, also behind a runner such as npx, unless the guard is about calls without one."""
-    return any(is_call(when, one) for one in ([words] if when.get("bare") else layers(words)))
 
 
 def pushed_refs(words: list[str]) -> list[str]:
@@ -1063,9 +1060,10 @@ def pushed_refs(words: list[str]) -> list[str]:
 
 def pushes_to(words: list[str], cwd: str, branches: list[str]) -> bool:
     """Whether a call pushes to one of these branches, by what it says or where it stands."""
+    if plain_words(words)[:2] != ["git", "push"] or UNSURE in "".join(words):
+        return False
     options = {word.partition("=")[0] for word in words if word[:1] == "-"}
-    unsure = {"-n", "--dry-run", "-h", "--help", "--git-dir", "--work-tree"} & options
-    if plain_words(words)[:2] != ["git", "push"] or UNSURE in "".join(words) or unsure:
+    if {"-n", "--dry-run", "-h", "--help", "--git-dir", "--work-tree"} & options:
         return False
     refs = pushed_refs(words)[1:]
     if refs:
@@ -1156,7 +1154,9 @@ class Call:
         elif name in READ_TOOLS:
             self.reads = found
         typed = [words for words, _, _ in self.calls or () if words]
-        self.named = [one for words in typed for one in layers(words)]
+        # Each call with the directory it works in, and what a runner runs by it.
+        self.runs = [(layers(w), place_of(w, cwd)) for w, cwd, _ in self.calls or () if w]
+        self.named = [words for inner, _ in self.runs for words in inner]
         self.handed += [" ".join(w) for w in typed if not among(os.path.basename(w[0]), TALKERS)]
         self.handed = [f" {' '.join(text.translate(MARKS).split())} " for text in self.handed]
         self.edits = [os.path.realpath(path) for path in self.edits if UNSURE not in path]
@@ -1269,20 +1269,21 @@ def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) ->
     """Whether a call is what a guard is against; False wherever that is not sure."""
     when = guard["when"]
     kind = when["kind"]
-    calls = [(words, place_of(words, cwd)) for words, cwd, _ in call.calls or () if words]
     if kind == "push":
         is_moved = False  # whether the line has left the branch that is checked out now
-        for words, place in calls:
-            known = "" if is_moved else place
-            if not is_elsewhere(place, root) and pushes_to(words, known, when["branches"]):
+        for (words, *_), place in call.runs:
+            known = "" if is_moved or place == UNSURE else place
+            if pushes_to(words, known, when["branches"]) and not is_elsewhere(place, root):
                 return True
             is_moved |= moves(words)
         return False
     if kind == "run":
-        for words, place in calls:
-            if not runs(when, words) or is_elsewhere(place, root):
+        for inner, place in call.runs:
+            if not any(is_call(when, words) for words in inner[: 1 if when.get("bare") else None]):
                 continue
-            if any(is_call(cure, words) for cure in guard.get("cures", ())):
+            if is_elsewhere(place, root):
+                continue
+            if any(is_call(cure, inner[0]) for cure in guard.get("cures", ())):
                 continue  # `python -m pytest` runs pytest, too
             wanted = when.get("outside")
             if wanted is None:
