@@ -212,7 +212,7 @@ def test_a_line_of_memory_that_answers_stands_on_the_page(
     (folder / MEMORY).write_text(f"# Memory\n\n{line}", encoding="utf-8")
     with opened(space) as served:
         path = "/search?q=tiles+in+the+cellar"
-        assert "In MEMORY.md" in shown(served, path)
+        assert "In memory and knowledge" in shown(served, path)
         text = served.ask(path).text
         assert "&lt;b&gt;" in text and "<b>" not in text
         assert f"/sessions/{number}?at=0#e0" in text and f'href="/memory/{project.key}"' in text

@@ -35,7 +35,10 @@ def project_option(callback: Callback) -> Callback:
 def open_recall(app: App, *, read_only: bool = False) -> Generator[tuple[RecallContext, Store]]:
     """The open store, and the context for questions to it."""
     with reading(app) as store:
-        yield RecallContext(store, app.clock, read_only, app.paths.data), store
+        yield (
+            RecallContext(store, app.clock, read_only, app.paths.data, app.config.journal.vault),
+            store,
+        )
 
 
 def project_key(store: SessionReader, project: str | None) -> str:

@@ -79,12 +79,12 @@ def command(
     """Find what was said or run, by its words (mem_search); without words, what is newest.
 
     What fits best comes first, whatever it is: a prompt, an answer, a command, an error, an edit,
-    an observation made of them, an error with what cured it, or a line of MEMORY.md. Quotes and
-    operators have no special meaning, and neither has a dash before a word that is no option of
-    this command. Rare words count more than common ones. Filters apply to everything: an
-    observation counts as the event it was read from, and a line of MEMORY.md fits none but
-    --project. Every line names what was found, such as 42:17: `show 42:17` shows it with what came
-    before and after. -v adds the score of each.
+    an observation made of them, an error with what cured it, a line of MEMORY.md or of an article.
+    Quotes and operators have no special meaning, and neither has a dash before a word that is no
+    option of this command. Rare words count more than common ones. Filters apply to everything: an
+    observation counts as the event it was read from, and a line of a file fits none but --project.
+    Every line names what was found, such as 42:17: `show 42:17` shows it with what came before and
+    after. -v adds the score of each.
 
     \b
     Examples:
@@ -136,9 +136,11 @@ def command(
 
 def _place(item: FoundItem) -> int | str:
     """What a result is printed under: its session, or the memory that it is a line of."""
-    if item.type != "memory" and item.session_id is not None:
+    is_line = item.memory_kind in ("memory", "article")
+    if not is_line and item.session_id is not None:
         return item.session_id
-    return f"MEMORY.md of {item.project_key}" if item.project_key else "MEMORY.md"
+    page = "knowledge" if item.memory_kind == "article" else "MEMORY.md"
+    return f"{page} of {item.project_key}" if item.project_key else page
 
 
 def _echo_session(store: SessionReader, number: int) -> None:
@@ -173,7 +175,7 @@ def _echo_item(app: App, store: SessionReader, item: FoundItem, around: int) -> 
 
 def _name(item: FoundItem) -> str:
     """What `show` takes to jump there."""
-    is_line = item.type == "memory" or item.turn_id is None
+    is_line = item.memory_kind in ("memory", "article") or item.turn_id is None
     return item.id if is_line or item.turn_id is None else event_name(item.turn_id)
 
 

@@ -16,7 +16,8 @@ from session_memory.clock import iso
 from session_memory.core.event_ids import event_id, event_name, named_event, split
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.errors import NotFound
-from session_memory.recall.memory_lines import MemoryLine, named_line
+from session_memory.recall.memory_lines import named_line
+from session_memory.recall.told_line import ToldLine
 from session_memory.redact import render
 from session_memory.store.port import Store
 
@@ -44,7 +45,8 @@ def command(
     """Show one session.
 
     What `search` found is shown with what came before and after it: SESSION is then the name on
-    its line, such as 42:17. A line of MEMORY.md (m1f6a2c04b8d9) is shown with what it rests on.
+    its line, such as 42:17. A line of MEMORY.md (m1f6a2c04b8d9) is shown with what it rests on, and
+    one of an article (k1f6a2c04b8d9) with its file.
 
     SESSION, here and in every command, is the number that lists print, or the id its agent gave
     it: whole, or a prefix that only one session has. Digits alone are always the number: put `id:`,
@@ -64,7 +66,7 @@ def command(
         show_digest(app, session)
         return
     with reading(app) as store:
-        line = named_line(app.paths.data, session)
+        line = named_line(app.paths.data, session, app.config.journal.vault)
         if line is not None:
             _show_line(app, store, line)
             return
@@ -84,8 +86,8 @@ def command(
             click.echo(fit(line))
 
 
-def _show_line(app: App, store: Store, line: MemoryLine) -> None:
-    """A line of MEMORY.md, the file it stands in, and the events it rests on."""
+def _show_line(app: App, store: Store, line: ToldLine) -> None:
+    """A line of a file, the file it stands in, and the events it rests on."""
     events = store.scopes.events(list(line.events))
     if app.json:
         emit_json({"line": line.text, "file": str(line.file), "events": events})
@@ -98,7 +100,7 @@ def _show_line(app: App, store: Store, line: MemoryLine) -> None:
         except NotFound:
             said = "(its raw text was evicted)"
         click.echo(fit(f"{event_name(event.id)}  {event.kind}: {one_line(said[:SHORT_CHARS])}"))
-    if not events:
+    if not events and line.kind == "memory":
         click.echo("no event is cited: its user wrote it, or `project memory why` finds more")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+
+from session_memory.memory.layout import folder_name
 
 FOLDER = "journal"
 WORK = "work"
@@ -83,8 +84,7 @@ def journal_paths(data: Path, project_root: str, vault: str = "") -> JournalPath
     base = data / FOLDER
     if vault:
         return JournalPaths(Path(vault), base / WORK / VAULT, is_vault=True)
-    # A hash, so that no path of the user's becomes part of ours.
-    name = hashlib.sha256(project_root.encode("utf-8", "surrogateescape")).hexdigest()
+    name = folder_name(project_root)
     return JournalPaths(base / name, base / WORK / name)
 
 

@@ -251,7 +251,8 @@ class Runtime:
         try:
             if opened is None:
                 store = open_store(str(data), self._clock(), read_only=read_only)
-                context = RecallContext(store, self._clock, read_only, data)
+                vault = self._config().journal.vault if self._config else ""
+                context = RecallContext(store, self._clock, read_only, data, vault)
                 opened = _OpenStore(store, context, store_identity(data), self._is_open_to_all())
                 self._opened = opened
             opened.store.scopes.check_current()

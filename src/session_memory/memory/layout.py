@@ -32,10 +32,14 @@ def normalised(path: str) -> str:
         return path
 
 
+def folder_name(root: str) -> str:
+    """A hash, so that no path of the user's becomes part of ours."""
+    return hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()
+
+
 def memory_root(data: Path, root: str) -> Path:
     """The memory folder of a project root, named by a hash of its path."""
-    name = normalised(root).encode("utf-8", "surrogateescape")
-    return data / MEMORIES / hashlib.sha256(name).hexdigest() / "memory"
+    return data / MEMORIES / folder_name(normalised(root)) / "memory"
 
 
 def root_of(session: Session, projects: Mapping[int, Project]) -> str | None:

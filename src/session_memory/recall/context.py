@@ -18,4 +18,6 @@ class RecallContext(msgspec.Struct, frozen=True):
     read_only: bool = False
     """Completion checks leave no record."""
     data: Path | None = None
-    """Where memories are kept; without it, a search does not know them."""
+    """Where memories and journals are kept; without it, a search does not know them."""
+    vault: str = ""
+    """The folder that holds the journal of all projects, where the user has one."""

@@ -1,4 +1,4 @@
-"""Lines of MEMORY.md as answers to a search: read when asked, from the files themselves.
+"""Lines of MEMORY.md and of articles as answers to a search: read when asked, from their files.
 
 They have no index, so nothing besides the files has to forget them. A project's memory has some
 dozen lines. A line is measured as the best hits are: by how many of the words it holds, rare ones
@@ -7,61 +7,48 @@ counting more.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from session_memory.core.event_ids import split
+from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Project
 from session_memory.memory.layout import MEMORIES, MEMORY, memory_root
 from session_memory.memory.user_part import USER_PART_BEGIN, user_part_of
+from session_memory.recall.article_lines import article_lines, is_of
 from session_memory.recall.context import RecallContext
 from session_memory.recall.same_words import stem
+from session_memory.recall.told_line import READ_BYTES, ToldLine, line_name
 from session_memory.store.port import RecallStore
 
 MOST_LINES = 2
-"""Of one answer: they stand for much, and would otherwise repeat what sessions say."""
+"""Of each kind in one answer: they stand for much, and would otherwise repeat what sessions say."""
 LEAST_SHARE = 0.5
 AS_GOOD = 0.9
 """The score of a line that holds as many of the words as the best hits do, as a part of theirs."""
 MOST_BETTER = 1.1
 """How much more of the words than the best hits a line may be credited with."""
-_NAME = re.compile("m[0-9a-f]{12}")
+_NAME = re.compile("[km][0-9a-f]{12}")
 _CITED = re.compile(r"\s*\[e:(\d{1,18})\]")
 _TRACE = re.compile(r" \(trace [^)]*\)")
 _SOURCES = re.compile(r"^## (?:Skills|Traces)$", re.M)
 """The parts of a page that name other files."""
-READ_BYTES = 256 * 1024
-
-
-class MemoryLine(msgspec.Struct, frozen=True):
-    """One line of a MEMORY.md."""
-
-    name: str
-    """What `show` takes."""
-    text: str
-    events: tuple[int, ...]
-    """What it rests on; nothing where the user wrote it."""
-    folder: Path
-
-    @property
-    def file(self) -> Path:
-        """The file it stands in."""
-        return self.folder / MEMORY
 
 
 class ScoredLine(msgspec.Struct, frozen=True):
     """A line that answers a question, with a score that compares to those of hits."""
 
-    line: MemoryLine
+    line: ToldLine
     score: float
 
 
-def lines_of(data: Path, project: Project | None = None) -> Iterator[MemoryLine]:
+def lines_of(data: Path, project: Project | None = None) -> Iterator[ToldLine]:
     """The lines of a project's MEMORY.md, or of all."""
     if project is None:
         folders = sorted((data / MEMORIES).glob("*/memory"))
@@ -71,21 +58,25 @@ def lines_of(data: Path, project: Project | None = None) -> Iterator[MemoryLine]
         yield from _lines(folder)
 
 
-def named_line(data: Path, name: str) -> MemoryLine | None:
+def named_line(data: Path, name: str, vault: str = "") -> ToldLine | None:
     """The line that a result of `search` names."""
     if not _NAME.fullmatch(name):
         return None
-    return next((line for line in lines_of(data) if line.name == name), None)
+    lines = article_lines(data, vault, None) if name.startswith("k") else lines_of(data)
+    return next((line for line in lines if line.name == name), None)
 
 
-def project_of(store: RecallStore, data: Path, line: MemoryLine) -> Project | None:
-    """The project whose memory a line stands in."""
+def project_of(store: RecallStore, data: Path, line: ToldLine) -> Project | None:
+    """The project whose memory or journal a line stands in."""
     for event in line.events:
         session = store.scopes.line(split(event)[0])
         if session is not None and session.project_id is not None:
             return store.scopes.some_projects([session.project_id]).get(session.project_id)
     for project in store.projects():
-        if project.root and memory_root(data, project.root) == line.folder:
+        if line.kind == "article":
+            if is_of(line, project):
+                return project
+        elif project.root and memory_root(data, project.root) == line.file.parent:
             return project
     return None
 
@@ -100,10 +91,15 @@ def matching_lines(
     if context.data is None:
         return []
     stems = {word: stem(word) for word in words}
+    told = (
+        lines_of(context.data, project),
+        article_lines(context.data, context.vault, project),
+    )
     some = [
         line
-        for line in lines_of(context.data, project)
+        for line in chain(*told)
         if any(each in line.text.casefold() for each in stems.values())
+        if FORGOTTEN not in line.text
     ]
     if not some:
         return []
@@ -116,7 +112,19 @@ def matching_lines(
         for line in some
         if (held := share(line.text, weights)) >= LEAST_SHARE
     ]
-    return sorted(scored, key=lambda found: -found.score)[:MOST_LINES]
+    return list(_best(sorted(scored, key=lambda found: -found.score)))
+
+
+def _best(scored: Iterable[ScoredLine]) -> Iterator[ScoredLine]:
+    """The first of each kind, and of an article the first alone."""
+    kinds, articles = Counter[str](), set[Path]()
+    for found in scored:
+        line = found.line
+        if kinds[line.kind] < MOST_LINES and line.file not in articles:
+            kinds[line.kind] += 1
+            if line.kind == "article":
+                articles.add(line.file)
+            yield found
 
 
 def share(text: str, weights: Mapping[str, float]) -> float:
@@ -128,7 +136,7 @@ def share(text: str, weights: Mapping[str, float]) -> float:
     return held / sum(weights.values())
 
 
-def _lines(folder: Path) -> Iterable[MemoryLine]:
+def _lines(folder: Path) -> Iterable[ToldLine]:
     path = folder / MEMORY
     try:
         if path.is_symlink() or path.stat().st_size > READ_BYTES:
@@ -138,9 +146,8 @@ def _lines(folder: Path) -> Iterable[MemoryLine]:
         return
     for line in _told(page):
         text = _CITED.sub("", line).strip()
-        made = hashlib.sha256(f"{folder.parent.name}\n{text}".encode()).hexdigest()
         events = tuple(int(each) for each in _CITED.findall(line))
-        yield MemoryLine(f"m{made[:12]}", text, events, folder)
+        yield ToldLine(line_name("m", f"{folder.parent.name}\n{text}"), text, events, path)
 
 
 def _told(page: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """mem_search and mem_recent: what was said, by its words or by its time.
 
-Observations, cures, lines of MEMORY.md and events stand in one list, best first. An event that an
-observation or a cure was read from is one item with it; `turn_id` names the event, and
+Observations, cures, lines of MEMORY.md, articles and events stand in one list, best first. An event
+that an observation or a cure was read from is one item with it; `turn_id` names the event, and
 `session-memory show` prints its raw text.
 """
 
@@ -44,7 +44,7 @@ SUMMARY_CHARS = 240
 MAX_DUPLICATE_SESSIONS = 25
 """Sessions named where many said the same; the count includes all."""
 TOP = 3
-"""Results that lines of MEMORY.md are measured by, each by the line that is shown of it."""
+"""Results that lines of files are measured by, each by the line that is shown of it."""
 MAX_RESULTS = 500
 """How far paging goes."""
 
@@ -58,14 +58,14 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     project_root_path: str | None
     project_root_match: bool
     session_id: int | None
-    """None of a line of MEMORY.md that rests on no session: its user wrote it."""
+    """None of a line of a file that names no session, such as one that its user wrote."""
     external_session_id: str
     cwd: str | None
     runtime: str
     turn_id: int | None
     """The event: its own number, or of what an observation was read from."""
     type: str
-    """The type of an observation, the kind of an event, `cure` or `memory`."""
+    """The type of an observation, the kind of an event, `cure`, `memory` or `article`."""
     title: str
     summary: str
     importance: int | UnsetType = UNSET
@@ -80,7 +80,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     rank: int | UnsetType = UNSET
     score: float | UnsetType = UNSET
     """Comparable within one answer: 1 is the best of it."""
-    memory_kind: Literal["observation", "event", "cure", "memory"] = "observation"
+    memory_kind: Literal["observation", "event", "cure", "memory", "article"] = "observation"
     retrieval_scope: str
     session_filter_applied: bool
     producer_version: str | None
@@ -159,7 +159,7 @@ def _memory_lines(
     within: SearchScope,
     results: Sequence[_Result],
 ) -> list[ScoredLine]:
-    """Lines of MEMORY.md that answer; a filter on sessions or events leaves them all out."""
+    """Lines of MEMORY.md and of articles; a filter on sessions or events leaves them all out."""
     if within.session is not None or text_filter(request, SearchScope()) != TextFilter():
         return []
     words = terms_of(request.query).words
@@ -250,7 +250,7 @@ def _as_cure(item: FoundItem, cure: Cure) -> FoundItem:
 
 
 def _memory_item(context: RecallContext, found: ScoredLine) -> FoundItem:
-    """A line of MEMORY.md; `id` is what `show` takes, `turn_id` the first event it rests on."""
+    """A line of a file; `id` is what `show` takes, `turn_id` the first event it rests on."""
     line, store = found.line, context.store
     event = next(iter(line.events), None)
     session = store.scopes.line(split(event)[0]) if event is not None else None
@@ -267,12 +267,12 @@ def _memory_item(context: RecallContext, found: ScoredLine) -> FoundItem:
         cwd=None,
         runtime=session.flavor if session else "",
         turn_id=event if session else None,
-        type="memory",
+        type=line.kind,
         title=short_line(line.text, TITLE_CHARS),
         summary=short_line(line.text, SUMMARY_CHARS),
         updated_at=None,
         last_captured_turn_at=iso(session.ended_at) if session else None,
-        memory_kind="memory",
+        memory_kind=line.kind,
         retrieval_scope="project",
         session_filter_applied=False,
         producer_version=version.producer_version,

@@ -110,4 +110,4 @@ class WebContext(msgspec.Struct, frozen=True):
     def recall(self) -> Generator[RecallContext]:
         """The context for questions to the store."""
         with self.reading() as store:
-            yield RecallContext(store, self.clock, read_only=True, data=self.paths.data)
+            yield RecallContext(store, self.clock, True, self.paths.data, self.config.journal.vault)

@@ -67,9 +67,9 @@ def search_page(web: WebContext, page_request: PageRequest) -> Page:
         sessions = {number: store.session(number) for number in numbers}
     asked = terms_of(words).words
     groups: dict[int, list[ShownHit]] = {}
-    lines = [_hit(item, asked) for item in items if item.memory_kind == "memory"]
+    lines = [_hit(item, asked) for item in items if item.memory_kind in ("memory", "article")]
     for item in items:
-        if item.session_id is not None and item.memory_kind != "memory":
+        if item.session_id is not None and item.memory_kind not in ("memory", "article"):
             groups.setdefault(item.session_id, []).append(_hit(item, asked))
     return Page(
         "search.html",
