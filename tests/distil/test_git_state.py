@@ -7,7 +7,7 @@ import pytest
 from tests.distil.observing import result, shell
 
 from session_memory.distil.attempts import Attempt, AttemptLog
-from session_memory.distil.git_state import git_state, left_on_branch
+from session_memory.distil.git_state import commit_subjects, git_state, left_on_branch
 
 COMMITTED = "[feat/reader 1a2b3c4] Read empty files\n 1 file changed, 2 insertions(+)"
 PUSHED = "To github.com:o/r.git\n * [new branch]      feat/reader -> feat/reader\n"
@@ -67,3 +67,60 @@ def test_an_older_commit_is_not_taken_for_the_last_one() -> None:
         log.result(result(f"c{number}", text), number * 2 + 1)
     states = [git_state(log.attempts[:count]) for count in (1, 2, 3)]
     assert [state.commit for state in states if state] == ["1a2b3c4", "9f8e7d6", None]
+
+
+HEREDOC = """git add a.py && {} -m "$(cat <<'EOF'
+Read empty files
+
+More about it.
+EOF
+)\""""
+
+
+@pytest.mark.rows("RSM-01")
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("rtk git commit -m 'Read empty files'", "ok"),
+        ("git -C /work/shop commit -q -m 'Read empty files'", ""),
+        (HEREDOC.format("rtk git commit"), "ok 1 file changed"),
+        ('sudo git commit --quiet --message="Read empty files"', ""),
+    ],
+)
+def test_a_commit_behind_a_wrapper_or_without_output_is_known_by_what_it_was_told(
+    command: str, printed: str
+) -> None:
+    attempt = Attempt(0, 0, "Bash", command, (), False, result_pos=1, output=printed)
+    state = git_state([attempt])
+    assert state is not None
+    assert (state.commit, state.subject, state.pushed) == (None, "Read empty files", False)
+    assert commit_subjects(attempt) == ["Read empty files"]
+    push = Attempt(2, 2, "Bash", "rtk git push", (), False, result_pos=3, output="ok main")
+    pushed = git_state([attempt, push])
+    assert pushed is not None and pushed.pushed
+
+
+@pytest.mark.rows("RSM-01")
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("rtk git commit -m 'Read empty files'", "nothing to commit, working tree clean"),
+        ("git commit --dry-run -m 'Read empty files'", "Changes to be committed:"),
+        ("git commit -m 'Read empty files'", "Process running with session ID 7"),
+        ("echo \"git commit -m 'Read empty files'\"", "git commit -m 'Read empty files'"),
+        ("rg 'git commit' docs", "docs/a.md: git commit -m 'Read empty files'"),
+    ],
+)
+def test_what_only_looks_like_a_commit_is_none(command: str, printed: str) -> None:
+    attempt = Attempt(0, 0, "Bash", command, (), False, result_pos=1, output=printed)
+    state = git_state([attempt])
+    assert state is None or not state.subject
+    assert commit_subjects(attempt) == []
+
+
+@pytest.mark.rows("RSM-01")
+def test_the_branch_is_read_from_a_status_line_that_a_wrapper_prints() -> None:
+    status = Attempt(0, 0, "Bash", "rtk git status", (), False, result_pos=1)
+    status.output = "\U0001f4cc feat/reader...origin/feat/reader [ahead 2]\nModified: 1 files\n"
+    state = git_state([status])
+    assert state is not None and state.branch == "feat/reader"

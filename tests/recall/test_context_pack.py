@@ -384,6 +384,35 @@ def test_finished_work_is_told_by_its_commit_alone(memory: Memory) -> None:
 
 
 @pytest.mark.rows("RSM-01")
+def test_what_was_committed_and_answered_is_no_objective_though_no_check_proves_it(
+    memory: Memory,
+) -> None:
+    ended = {"outcome": "uncertain", "ended": "finished"}
+    git = GitState("roof", None, "Lay the first row", 5)
+    memory.session(
+        "a", ("user_request", "Mend the roof before winter"), **(ROOF | ended | {"git": git})
+    )
+    found = pack(memory).text
+    assert 'Last commit (2026-03-02) on `roof`: "Lay the first row", push not seen' in found
+    assert "Mend the roof" not in found
+
+
+@pytest.mark.rows("RSM-01")
+def test_the_objective_is_what_the_user_asked_for_at_the_end_of_the_session(
+    memory: Memory,
+) -> None:
+    last = (
+        "Now that this is done we should also record the weight of each tile, so that the crane"
+        " driver can read it from the plan"
+    )
+    words = ROOF | {"last_words": last}
+    memory.session("a", ("user_request", "Mend the roof before winter"), **words)
+    found = pack(memory).text
+    assert f"- {last} (2026-03-02)" in found
+    assert "Mend the roof" not in found and "The user said last" not in found
+
+
+@pytest.mark.rows("RSM-01")
 def test_what_stands_on_the_main_branch_is_no_longer_in_work(memory: Memory) -> None:
     git = GitState("main", "1a2b3c4", "Lay the first row", 5, pushed=True, merged=True)
     memory.session("a", ("user_request", "Mend the roof before winter"), **(ROOF | {"git": git}))

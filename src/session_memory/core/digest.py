@@ -22,7 +22,7 @@ from session_memory.core.schema import (
     Task,
 )
 
-DIGEST_VERSION = 20
+DIGEST_VERSION = 21
 """Raised when distilling gets better, be it the digest or the observations: sweeps then distil
 again every session whose raw text is still here. Others keep their digest with its version.
 Digests of the first releases say 1; they were made as those of version 3 are."""

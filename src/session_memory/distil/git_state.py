@@ -1,6 +1,8 @@
 """Where a session left its branch: the last commit, whether it was pushed, its PR, a merge.
 
-Read from what git and gh print, not from what an agent says about it.
+Read from what git and gh print, not from what an agent says about it. A wrapper such as `rtk`, or
+`--quiet`, keeps git's own lines back: then a command that worked did what it says, and the subject
+of a commit is the one it was given.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from session_memory.core.commands import steps
 from session_memory.core.schema import GitState
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.attempts import Attempt
@@ -23,7 +26,19 @@ _SWITCHED = compiled(
     rf"|^On branch ({_NAME})$",
     re.M,
 )
-_SHORT_STATUS = compiled(rf"^## ({_NAME}?)(?:\.\.\.\S+)?(?: \[[^\]]*\])?$", re.M)
+_SHORT_STATUS = compiled(
+    rf"^(?:## ({_NAME}?)(?:\.\.\.\S+)?|\W{{1,3}} ({_NAME}?)\.\.\.[\w.-]+/\S+)(?: \[[^\]]*\])?$",
+    re.M,
+)
+_MESSAGE = compiled(
+    r"\bcommit\b[^\n]*?\s(?:-[A-Za-z]*m|--message)[ =]?"
+    r"(?:[\"']?\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*([^\n]+)|\"([^\"\n$`]+)|'([^'\n]+))"
+)
+_NOTHING_DONE = compiled(
+    r"nothing (?:added )?to commit|no changes added|up[- ]to[- ]date|\brejected\b|^(?:error|fatal):"
+    r"|Process running with session",
+    re.M | re.I,
+)
 _PUSHED = compiled(
     r"^[ *+=!]{1,3}\s*(?:(\[new branch\])|[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+\S+ -> "
     rf"({_NAME})",
@@ -55,7 +70,33 @@ def commit_subjects(attempt: Attempt) -> list[str]:
     if attempt.command is None or "commit" not in attempt.command or not attempt.worked:
         return []
     output = _printed(attempt)
-    return [excerpt(found[3], _SUBJECT_CHARS) for found in _COMMITTED.finditer(output)]
+    made = [excerpt(found[3], _SUBJECT_CHARS) for found in _COMMITTED.finditer(output)]
+    given = _unseen_commit(attempt.command, output) if not made else ""
+    return [given] if given else made
+
+
+def _runs_git(command: str, verb: str) -> bool:
+    """Whether a command runs git with this verb, behind whatever wrapper, and for good."""
+    return verb in command and any(
+        step.program == "git" and _verb(step.words) == verb and "--dry-run" not in step.words
+        for step in steps(command)
+    )
+
+
+def _verb(words: Sequence[str]) -> str:
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
+    return words[at] if at < len(words) else ""
+
+
+def _unseen_commit(command: str, output: str) -> str:
+    """The subject of a commit that worked without git's own line about it; "" where none is."""
+    if _NOTHING_DONE.search(output) or not _runs_git(command, "commit"):
+        return ""
+    given = list(_MESSAGE.finditer(command))
+    subject = next(filter(None, given[-1].groups()), "") if given else ""
+    return excerpt(subject.strip(), _SUBJECT_CHARS)
 
 
 def _printed(attempt: Attempt) -> str:
@@ -68,10 +109,14 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
         for found in _SWITCHED.finditer(output):
             state = _on_branch(state, found[1] or found[2])
     if "git status" in command and (short := _SHORT_STATUS.search(output)):
-        state = _on_branch(state, short[1])
-    if "git commit" in command and not attempt.failed:
+        state = _on_branch(state, short[1] or short[2])
+    if not attempt.failed and ("git commit" in command or _runs_git(command, "commit")):
         # What was known of an older commit does not hold for this one.
         state = msgspec.structs.replace(state, commit=None, subject="", pushed=False)
+        if attempt.worked and (subject := _unseen_commit(command, output)):
+            state = msgspec.structs.replace(
+                state, subject=subject, committed_seq=attempt.seq, merged=False
+            )
     if "commit" in command or "rebase" in command or "cherry-pick" in command:
         for found in _COMMITTED.finditer(output):
             state = msgspec.structs.replace(
@@ -83,6 +128,9 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
                 merged=False,
             )
     if "git push" in command or " push " in command:
+        if not _PUSHED.search(output) and _is_unseen_push(attempt, output):
+            is_main = state.branch in MAIN_BRANCHES
+            state = msgspec.structs.replace(state, pushed=True, merged=is_main or state.merged)
         for pushed in _PUSHED.finditer(output):
             if pushed[2] in MAIN_BRANCHES:
                 state = msgspec.structs.replace(state, pushed=True, merged=True)
@@ -97,6 +145,13 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
     if _STOPPABLE.search(command):
         state = msgspec.structs.replace(state, stopped=_STOPPED.search(output) is not None)
     return state
+
+
+def _is_unseen_push(attempt: Attempt, output: str) -> bool:
+    """Whether a push worked of which git's own lines are not shown."""
+    if not attempt.worked or attempt.command is None or _NOTHING_DONE.search(output):
+        return False
+    return _runs_git(attempt.command, "push")
 
 
 def _says_merged(state: GitState, command: str, output: str) -> bool:

@@ -28,6 +28,8 @@ _COMMAND_CHARS = 100
 _WORDS_CHARS = 140
 _OBJECTIVE_CHARS = 220
 _MAX_FILES = 4
+_REQUEST_WORDS = 12
+"""Shorter words at the end of a session go on with what it was asked for, or correct it."""
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 
 
@@ -86,10 +88,17 @@ def _did_work(digest: Digest) -> bool:
 
 def _asked(unfinished: Iterable[KnownSession]) -> str:
     for session in unfinished:
-        objective = session.digest.objective or ""
+        objective = _latest_request(session.digest)
         if objective and FORGOTTEN not in objective and is_request(objective):
             return f"{excerpt(objective, _OBJECTIVE_CHARS)} ({(iso(session.at) or '')[:10]})"
     return ""
+
+
+def _latest_request(digest: Digest) -> str:
+    """What a session was asked for; where it was asked for something else at its end, that."""
+    objective, words = digest.objective or "", " ".join(digest.last_words.split())
+    is_new = len(words.split()) >= _REQUEST_WORDS and words[:60] not in " ".join(objective.split())
+    return words if is_new and is_request(words) else objective
 
 
 def _finished(sessions: Sequence[KnownSession]) -> frozenset[int]:
@@ -103,10 +112,17 @@ def _finished(sessions: Sequence[KnownSession]) -> frozenset[int]:
 
 
 def _is_finished(digest: Digest) -> bool:
-    """Nobody goes on with a question, or with a prompt that a program sent."""
+    """Nobody goes on with a question, or with a prompt that a program sent.
+
+    What ended with an answer and was committed is finished too, where nothing says that it failed.
+    """
     if digest.task != "work":
         return True
-    return _did_work(digest) and digest.outcome == "success" and digest.ended == "finished"
+    if not _did_work(digest) or digest.ended != "finished":
+        return False
+    state = digest.git
+    is_committed = state is not None and bool(state.commit or state.subject) and not state.stopped
+    return digest.outcome == "success" or (digest.outcome == "uncertain" and is_committed)
 
 
 def _lines(told: Iterable[BriefingLine], kind: str) -> tuple[str, ...]:
@@ -137,13 +153,14 @@ def _branch(git: GitState | None, branch: str | None, day: str) -> str:
     name = state.branch or branch
     if not name:
         return ""
-    if not state.commit:
+    if not state.commit and not state.subject:
         return "" if name in MAIN_BRANCHES else f"Last work ({day}) on branch `{name}`"
     is_merged = state.merged and name not in MAIN_BRANCHES  # nothing is merged into itself
     where = "merged" if is_merged else "pushed" if state.pushed else "push not seen"
     request = f", PR #{state.pull_request}" if state.pull_request else ""
     subject = excerpt(state.subject, _COMMAND_CHARS)
-    return f'Last commit ({day}) on `{name}`: {state.commit} "{subject}", {where}{request}'
+    commit = f"{state.commit} " if state.commit else ""  # a wrapper may not print it
+    return f'Last commit ({day}) on `{name}`: {commit}"{subject}", {where}{request}'
 
 
 def _last_check(digest: Digest) -> str:
@@ -185,6 +202,6 @@ def _relative(path: str, roots: Sequence[str]) -> str:
 
 def _last_words(digest: Digest, day: str) -> str:
     words = " ".join(digest.last_words.split())
-    if not words or nods(words) or (digest.objective or "").startswith(words[:60]):
+    if not words or nods(words) or _latest_request(digest).startswith(words[:60]):
         return ""
     return f'The user said last ({day}): "{excerpt(words, _WORDS_CHARS)}"'
