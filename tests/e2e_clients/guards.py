@@ -23,7 +23,7 @@ NOT_POSSIBLE = "n.a."
 
 
 def _npm(name: str) -> dict[str, Any]:
-    command = f"cd {{cwd}} && npm --version > {name}.txt"
+    command = f"cd {{cwd}} && npm root > {name}.txt"
     return {"say": "Install.", "calls": [["bash", {"command": command}]]}
 
 
