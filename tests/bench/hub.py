@@ -1,15 +1,17 @@
 """How a hub does under load: clients push prepared bodies while readers search, over HTTP.
 
-    python -m tests.bench.hub [--events N] [--clients N] [--readers N]
+    python -m tests.bench.hub [--events N] [--clients N] [--readers N] [--batches N]
 
-Fills a hub with made sessions through its own endpoints and prints how fast that was and what it
-takes on disk, then the time of a search while nothing else happens, then while all clients push.
-Needs PostgreSQL. The figures of docs/evidence.md name the size they were made with.
+Fills a hub with made sessions, by the function behind its endpoint, and prints how long that took
+and what it takes on disk; then the time of a search over HTTP while nothing else happens, and while
+all clients push prepared bodies. Needs PostgreSQL. The figures of docs/evidence.md name the size
+they were made with and the load average, which each line ends with.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import random
@@ -18,18 +20,24 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 
+import msgspec
 import psycopg
 from tests.hub.team import Device, Request, send
 from tests.servers import storage
 
 from session_memory.core.sharing import wire
 from session_memory.hub import schema
+from session_memory.hub.access import authenticate
 from session_memory.hub.admin import Invitation, invite
-from session_memory.hub.database import open_pool
+from session_memory.hub.database import open_pool, transaction
+from session_memory.hub.objects import Texts, open_objects
+from session_memory.hub.push import push
 from session_memory.testing.postgres_server import PostgresServer
 
 EVENTS = wire.EVENTS_PER_ITEM
@@ -52,6 +60,10 @@ class Made:
     def text(self, words: int = WORDS_OF_AN_EVENT) -> str:
         """A text."""
         return " ".join(self.word() for _ in range(words))
+
+    def question(self) -> str:
+        """Four words; rare, middling and frequent ones are equally likely."""
+        return " ".join(f"w{int(10 ** self._random.uniform(0, 4))}x" for _ in range(4))
 
 
 def served(database: str, folder: Path) -> tuple[subprocess.Popen[str], str]:
@@ -88,11 +100,25 @@ def batch(device: Device, made: Made, session: str) -> wire.Push:
     return device.batch(*runs)
 
 
-def push_all(device: Device, batches: Sequence[wire.Push], taken: list[int]) -> None:
-    """Send prepared batches; what is told to wait is sent again."""
-    for each in batches:
+def fill(database: str, folder: Path, device: Device, numbers: range) -> int:
+    """Push sessions without HTTP in between; returns how many runs were taken."""
+    objects, vault = storage(folder)
+    texts, taken = Texts(open_objects(objects), open_objects(vault)), 0
+    with open_pool(database, size=2) as pool:
+        with transaction(pool) as connection:
+            caller = authenticate(connection, f"Bearer {device.token}", datetime.now(UTC))
+        for number in numbers:
+            made = batch(device, Made(number), f"fill {number}")
+            taken += push(pool, texts, caller, caller.projects[made.project], made).taken
+    return taken
+
+
+def push_all(device: Device, bodies: Sequence[bytes], taken: list[int]) -> None:
+    """Send prepared bodies; what is told to wait is sent again."""
+    for body in bodies:
+        request = Request("POST", "/v1/push", device.token, body, {"Content-Encoding": "gzip"})
         while True:
-            answer = device.post("/v1/push", each, packed=True)
+            answer = send(device.hub, request)
             if answer.status == 429:
                 time.sleep(int(answer.headers.get("retry-after", "1")))
                 continue
@@ -100,12 +126,14 @@ def push_all(device: Device, batches: Sequence[wire.Push], taken: list[int]) -> 
             break
 
 
-def search_times(device: Device, seed: int, until: threading.Event | None = None) -> list[float]:
-    """How long searches take, in milliseconds."""
-    made, took = Made(seed), list[float]()
+def search_times(
+    device: Device, ask: Callable[[], str], until: threading.Event | None = None
+) -> list[float]:
+    """How long searches take, in milliseconds: so many, or one after the other until the end."""
+    took: list[float] = []
     while len(took) < QUESTIONS if until is None else not until.is_set():
         start = time.perf_counter()
-        answer = device.post("/v1/search", wire.Search(made.text(4), limit=10))
+        answer = device.post("/v1/search", wire.Search(ask(), limit=10))
         if answer.status == 200:
             took.append(1000 * (time.perf_counter() - start))
         else:
@@ -124,37 +152,56 @@ def percentiles(took: Sequence[float]) -> dict[str, float]:
     }
 
 
-def measure(database: str, address: str, events: int, clients: int, readers: int) -> None:
-    """Fill, search idle, search under load; print each as one line."""
-    devices = joined(database, address, clients + readers)
+def show(**figures: object) -> None:
+    """One line."""
+    print(json.dumps({**figures, "load": round(os.getloadavg()[0], 1)}), flush=True)
+
+
+def fill_all(database: str, folder: Path, devices: Sequence[Device], events: int) -> None:
+    """The base, by two processes."""
     sessions = max(1, events // (EVENTS * ITEMS))
-    start, taken = time.perf_counter(), list[int]()
-    for number in range(sessions):
-        device = devices[number % clients]
-        push_all(device, [batch(device, Made(number), f"fill {number}")], taken)
+    start = time.perf_counter()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as workers:
+        made = [
+            workers.submit(fill, database, folder, device, range(number, sessions, len(devices)))
+            for number, device in enumerate(devices)
+        ]
+        stored = EVENTS * sum(each.result() for each in made)
     seconds = time.perf_counter() - start
     with psycopg.connect(database) as connection:
         row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
     assert row is not None
-    stored = EVENTS * sum(taken)
-    figures = {
-        "events": stored,
-        "events per second": round(stored / seconds),
-        "bytes of database per event": round(row[0] / stored),
-    }
-    print(json.dumps(figures), flush=True)
-    print(json.dumps({"idle": percentiles(search_times(devices[-1], 1))}), flush=True)
+    show(
+        events=stored,
+        seconds=round(seconds),
+        database_bytes_per_event=round(row[0] / max(1, stored)),
+    )
+
+
+def measure(database: str, devices: Sequence[Device], clients: int, batches: int) -> None:
+    """Search idle, then under load; print each as one line."""
+    for kind in ("text", "question"):
+        made = Made(1)
+        ask = made.question if kind == "question" else lambda made=made: made.text(4)
+        show(idle=kind, **percentiles(search_times(devices[-1], ask)))
     prepared = [
-        [batch(one, Made(n + 10_000), f"load {n}")] for n, one in enumerate(devices[:clients])
+        [
+            gzip.compress(msgspec.json.encode(batch(one, Made(10**6 + 97 * n + m), f"load {m}")))
+            for m in range(batches)
+        ]
+        for n, one in enumerate(devices[:clients])
     ]
     done, times, added = threading.Event(), list[float](), list[int]()
+
+    def read(device: Device, seed: int) -> None:
+        times.extend(search_times(device, Made(seed).question, done))
+
     reading = [
-        threading.Thread(target=lambda one=one: times.extend(search_times(one, 2, done)))
-        for one in devices[clients:]
+        threading.Thread(target=read, args=(one, n)) for n, one in enumerate(devices[clients:])
     ]
     pushing = [
-        threading.Thread(target=push_all, args=(one, batches, added))
-        for one, batches in zip(devices, prepared, strict=False)
+        threading.Thread(target=push_all, args=(one, bodies, added))
+        for one, bodies in zip(devices, prepared, strict=False)
     ]
     start = time.perf_counter()
     for thread in (*reading, *pushing):
@@ -169,10 +216,14 @@ def measure(database: str, address: str, events: int, clients: int, readers: int
         found = connection.execute(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
         ).fetchone()
-    assert sum(added) == clients * ITEMS, "a run was lost"
-    print(json.dumps({"clients": clients, "readers": readers, "load": percentiles(times),
-                      "pushed events per second": round(EVENTS * sum(added) / seconds),
-                      "deadlocks": found[0] if found else None}))  # fmt: skip
+    assert sum(added) == clients * ITEMS * batches, "a run was lost"
+    show(
+        clients=clients,
+        readers=len(reading),
+        **percentiles(times),
+        pushed_events_per_second=round(EVENTS * sum(added) / seconds),
+        deadlocks=found[0] if found else None,
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -181,6 +232,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--readers", type=int, default=20)
+    parser.add_argument("--batches", type=int, default=2, help="of 2,000 events, by each client")
     given = parser.parse_args(arguments)
     server = PostgresServer()
     try:
@@ -191,7 +243,11 @@ def main(arguments: Sequence[str]) -> int:
             database = server.url("hub", schema.DEFAULT_ROLE)
             process, address = served(database, Path(folder))
             try:
-                measure(database, address, given.events, given.clients, given.readers)
+                devices = joined(database, address, given.clients + given.readers)
+                fill_all(database, Path(folder), devices[: given.clients], given.events)
+                with psycopg.connect(server.url("hub"), autocommit=True) as connection:
+                    connection.execute("VACUUM ANALYZE")
+                measure(database, devices, given.clients, given.batches)
             finally:
                 process.terminate()
                 process.wait()

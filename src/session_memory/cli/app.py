@@ -41,6 +41,8 @@ class App:
         self.config_path: str | None = None
         self.hub_url: str | None = None
         """Read this hub instead of the local store."""
+        self.follows_hub = False
+        """The command goes on, and must see what changes there."""
         self.flags: dict[str, str] = {}
 
     @cached_property
@@ -101,7 +103,8 @@ class App:
         click.echo(message("warning:", "warn", text), err=True)
 
 
-READS_HUBS = ("search", "fix", "sessions", "show")
+FOLLOWS_HUBS = ("mcp", "web")
+READS_HUBS = ("search", "fix", "sessions", "show", *FOLLOWS_HUBS)
 """Verbs that only ask: what others would change is a copy that goes with the command."""
 pass_app = click.make_pass_decorator(App)
 Callback = TypeVar("Callback", bound=Callable[..., Any])
@@ -397,6 +400,7 @@ def cli(
     app.config_path, app.flags, app.color = config_path, settings, color
     app.quiet, app.verbosity, app.no_pager = quiet, verbose, no_pager
     app.hub_url = hub_url
+    app.follows_hub = ctx.invoked_subcommand in FOLLOWS_HUBS
     _apply_color(ctx, color, app.environ)
     if hub_url is not None and ctx.invoked_subcommand not in READS_HUBS:
         raise click.UsageError(f"--store URL is for {', '.join(READS_HUBS)}", ctx)

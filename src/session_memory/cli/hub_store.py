@@ -3,35 +3,101 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from session_memory.cli.app import App
 from session_memory.cli.output import count_progress
-from session_memory.errors import Refused
+from session_memory.errors import HubRefused, Refused, SessionMemoryError
 from session_memory.paths import Paths
 from session_memory.store.remote_call import HubClient, check_url
+from session_memory.team.membership import Membership, membership
+from session_memory.team.mirror import Progress, fill, state_of
+
+FOLLOW_SECONDS = 60.0
+"""How often a server that shows a hub asks whether anything changed there."""
 
 
-def copied_hub(app: App, own: Paths, url: str) -> Paths:
-    """Where the copy is; it is deleted when the process ends."""
-    from session_memory.team.membership import membership
-    from session_memory.team.mirror import fill
-
+def joined_hub(own: Paths, url: str) -> Membership:
+    """This machine as a member of the hub at an address."""
     joined = membership(own.data)
     if check_url(url) != joined.url:
         raise Refused(
             f"this machine has no token for {url}", hint=f"it belongs to the hub at {joined.url}"
         )
+    return joined
+
+
+def copied_hub(app: App, own: Paths, url: str) -> Paths:
+    """Where the copy is; it is deleted when the process ends, and renewed where that lasts."""
     place = Path(tempfile.mkdtemp(prefix="session-memory-hub-"))
     atexit.register(partial(shutil.rmtree, place, ignore_errors=True))
-    projects = tuple(sorted({share.project for share in joined.shared}))
-    client = HubClient(joined.url, joined.token)
-    try:
-        with count_progress("session", shown=app.shows_progress) as advance:
-            fill(str(place), client, projects, app.clock(), lambda n, name: advance(n, 0, name))
-    finally:
-        client.close()
-    return own.with_store(place)
+    copy = HubCopy(joined_hub(own, url), place, app.clock)
+    with count_progress("session", shown=app.shows_progress) as advance:
+        copy.renew(lambda n, name: advance(n, 0, name))
+    if app.follows_hub:
+        threading.Thread(target=copy.follow, args=(app.warn,), daemon=True).start()
+    return Paths(own.config_file, copy.data, place / "state", place / "cache", own.hooks)
+
+
+class HubCopy:
+    """A copy of what this machine may see of its shared projects, below a directory of its own."""
+
+    def __init__(self, joined: Membership, place: Path, clock: Callable[[], int]) -> None:
+        self._joined = joined
+        self._place = place
+        self._clock = clock
+        self._known: dict[str, str] | None = None
+        self._made = 0
+        self._current = place / "current"
+        self.data = self._current / "store"
+        """Leads to the newest copy: whoever opens it is not disturbed by the next."""
+
+    def renew(self, progress: Progress = lambda _count, _project: None) -> bool:
+        """Copy the hub where it changed since the last time; tells whether it did."""
+        client = HubClient(self._joined.url, self._joined.token)
+        try:
+            state = state_of(client, self._joined)
+            if state == self._known:
+                return False
+            directory = self._place / str(self._made + 1)
+            shutil.rmtree(directory, ignore_errors=True)  # of a copy that was cut off
+            directory.mkdir(mode=0o700)
+            fill(str(directory / "store"), client, tuple(sorted(state)), self._clock(), progress)
+        finally:
+            client.close()
+        self._made += 1
+        link = self._place / "next"
+        link.unlink(missing_ok=True)
+        link.symlink_to(directory.name, target_is_directory=True)
+        os.replace(link, self._current)
+        # A page that is being made may still read the last one.
+        shutil.rmtree(self._place / str(self._made - 2), ignore_errors=True)
+        self._known = state
+        return True
+
+    def follow(self, warn: Callable[[str], None], stop: threading.Event | None = None) -> None:
+        """Renew it again and again; what the hub no longer shows this device is not kept either."""
+        stop = stop or threading.Event()
+        while not stop.wait(FOLLOW_SECONDS):
+            try:
+                self.renew()
+            except HubRefused as error:
+                warn(f"{error.message}: the copy of the hub is deleted")
+                self.drop()
+                return
+            except (SessionMemoryError, OSError) as error:
+                warn(f"the hub was not asked for news: {error}")
+
+    def drop(self) -> None:
+        """Delete every copy."""
+        self._current.unlink(missing_ok=True)
+        for entry in self._place.iterdir():
+            with suppress(OSError):
+                shutil.rmtree(entry)

@@ -11,7 +11,7 @@ import click
 
 from session_memory.cli.app import App, pass_app
 from session_memory.core.text.safe_text import safe
-from session_memory.errors import UsageError
+from session_memory.errors import Refused, UsageError
 from session_memory.file_names import name_to_text
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
@@ -77,6 +77,9 @@ def command(
     Started inside a known project it answers for that project alone; --all-projects, or
     `recall.scope = "all"` in the configuration, opens it to every one.
 
+    With `--store URL` before `mcp` it answers from the hub you joined, where
+    `team.mcp = true` opened the team to agents, and writes nothing.
+
     With --http, a daemon serves the same tools at /mcp on a loopback address. Callers need a token:
     without --token-file one is generated once, and the daemon prints where it is.
 
@@ -87,14 +90,16 @@ def command(
       session-memory mcp --all-projects
       session-memory mcp --idle-timeout 0
       session-memory mcp --http --port 37771
+      session-memory --store https://memory.example.org mcp
     """
     if project is not None and all_projects:
         raise UsageError("--project and --all-projects exclude each other", hint="give one of them")
+    shared = _shared_project(app)
     options = Options(
-        project=project,
+        project=project or (None if all_projects else shared),
         all_projects=all_projects,
         profile=profile,
-        read_only=read_only,
+        read_only=read_only or app.hub_url is not None,
         response_mode=response_mode,
         idle_seconds=0 if http else 300 if idle_timeout is None else idle_timeout,
     )
@@ -104,6 +109,23 @@ def command(
     else:
         reason = _stdio(app, runtime, in_package=in_package)
     _log(f"exit_reason={reason}")
+
+
+def _shared_project(app: App) -> str | None:
+    """What the team calls the project of this directory, where a hub is served instead of it."""
+    if app.hub_url is None:
+        return None
+    if not app.config.team.mcp:
+        raise Refused("the team is closed to agents", hint="its user opens it: team.mcp = true")
+    from session_memory.cli.hub_store import joined_hub
+    from session_memory.core.project.directory import project_at
+    from session_memory.store import open_store
+
+    joined = joined_hub(app.own_paths, app.hub_url)
+    with open_store(str(app.own_paths.data), app.clock(), read_only=True) as store:
+        here = project_at(store.projects(), _directory())
+    shared = joined.of(here.key) if here is not None else None
+    return shared.project if shared is not None else None
 
 
 def _stdio(app: App, runtime: Runtime, *, in_package: bool) -> str:

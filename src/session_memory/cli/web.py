@@ -33,6 +33,8 @@ def command(
     It ends with Ctrl-C, or when nobody used it for a while. Needs the extra `web`:
     `pip install 'session-memory[web]'`, or `make web` in a checkout.
 
+    With `--store URL` before `web` it shows the hub you joined, where nothing can be decided.
+
     \b
     Examples:
       session-memory web
@@ -57,7 +59,10 @@ def command(
 
     with suppress(SessionMemoryError), reading(app):
         pass  # pages read the store in the schema it has: an older one is brought up to date here
-    context = WebContext(app.config, app.paths, app.clock, app.environ, _front_end(app))
+    front_end = _front_end(app) if app.hub_url is None else _no_front_end()
+    context = WebContext(
+        app.config, app.paths, app.clock, app.environ, front_end, is_hub=app.hub_url is not None
+    )
     serve(
         context,
         port=port,
@@ -65,6 +70,13 @@ def command(
         idle_seconds=idle_minutes * 60.0,
         announce=announce,
     )
+
+
+def _no_front_end() -> FrontEnd:
+    """Of a hub: what this machine is like, and what recurs in its own store, is not asked here."""
+    from session_memory.web.context import FrontEnd
+
+    return FrontEnd(check=lambda: (), detect=lambda: None, plan_init=lambda: ())
 
 
 def _front_end(app: App) -> FrontEnd:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
+from anyio import CapacityLimiter, to_thread
 from psycopg_pool import PoolTimeout
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -33,6 +34,10 @@ PER_SECOND, BURST = 20.0, 200
 """Requests of one device: a first push of a large store is a burst, and waits when told to."""
 FAILED_PER_SECOND, FAILED_BURST = 0.2, 20
 """Requests without a valid token, from one address."""
+PUSHES_AT_ONCE, PUSHES_WAITING = 2, 6
+"""Further ones wait: taking a batch is work for a processor, and searches must not stand behind. So
+many may wait; others are told to come again, before their laptops give up."""
+COME_AGAIN_SECONDS = 5
 _SPOKEN = f"{LOWEST_WIRE_VERSION}-{WIRE_VERSION}"
 
 
@@ -58,8 +63,13 @@ class Hub:
 def make_app(hub: Hub) -> Starlette:
     """The application."""
     routes = [Route("/healthz", _healthz, methods=["GET"])]
+    pushing = CapacityLimiter(PUSHES_AT_ONCE)
     routes += [
-        Route(endpoint.path, _serving(hub, endpoint), methods=[endpoint.method])
+        Route(
+            endpoint.path,
+            _serving(hub, endpoint, pushing if endpoint.path == "/v1/push" else None),
+            methods=[endpoint.method],
+        )
         for endpoint in ENDPOINTS
     ]
     handlers = {HTTPException: _no_such_path, Exception: _unexpected}
@@ -81,7 +91,9 @@ async def _unexpected(_request: Request, _error: Exception) -> Response:
     return _failed(RequestError("unavailable", "the hub failed", "repeat it later"))
 
 
-def _serving(hub: Hub, endpoint: Endpoint) -> Callable[[Request], object]:
+def _serving(
+    hub: Hub, endpoint: Endpoint, limiter: CapacityLimiter | None
+) -> Callable[[Request], object]:
     async def serve(request: Request) -> Response:
         address = request.client.host if request.client else ""
         try:
@@ -90,7 +102,13 @@ def _serving(hub: Hub, endpoint: Endpoint) -> Callable[[Request], object]:
             caller = await run_in_threadpool(_caller, hub, endpoint, request, address)
             body = await _body(request)
             call = Call(hub.pool, hub.texts, caller, body, request)
-            answer = await run_in_threadpool(_answer, hub, endpoint, call)
+            if limiter is not None and limiter.statistics().tasks_waiting >= PUSHES_WAITING:
+                await run_in_threadpool(_audit, hub, endpoint, caller, 429, Answer(None))
+                wait = COME_AGAIN_SECONDS
+                raise RequestError(
+                    "slow_down", "many devices push at once", f"repeat it in {wait} s", wait
+                )
+            answer = await to_thread.run_sync(_answer, hub, endpoint, call, limiter=limiter)
         except RequestError as error:
             return _failed(error)
         return Response(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,7 @@ from session_memory.hub.objects import Texts, open_objects
 
 UPKEEP_SECONDS = 60.0
 DRAIN_SECONDS = 20
+SWITCH_SECONDS = 0.001
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -74,6 +76,8 @@ def serve(places: Places, listening: Listening, announce: Callable[[str], None])
     if wrong:
         lines = "; ".join(finding.what for finding in wrong)
         raise Refused(f"this hub must not be served: {lines}", hint=wrong[0].hint)
+    # A search asks the database a dozen times, and waits for its turn after each.
+    sys.setswitchinterval(SWITCH_SECONDS)
     with database.open_pool(places.database) as pool:
         replay(pool, texts)
         hub = Hub(pool, texts)

@@ -1,7 +1,8 @@
 """A hub as a store: what may be seen there, as lines of an export, imported into a temporary store.
 
 So every question that a local store answers is answered of a hub by the same code and with the same
-ranking. The copy lives as long as one command and is deleted with it.
+ranking. The copy lives as long as one command and is deleted with it; a command that goes on, as
+the page does, makes another when the hub has changed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from session_memory.redact import Redactor
 from session_memory.store import open_store
 from session_memory.store.remote_call import HubClient
 from session_memory.team.evidence import read_cure, read_digest
+from session_memory.team.membership import Membership
 
 PAGE = 200
 Progress = Callable[[int, str], None]
@@ -34,6 +36,16 @@ def fill(
             store, Redactor(store.tag_key), lambda writer: analyze(store, writer)
         )
         return import_lines(context, manifest, lines(client, projects, progress))
+
+
+def state_of(client: HubClient, joined: Membership) -> dict[str, str]:
+    """How far each project of this machine has come on the hub: another state, another content."""
+    return {
+        share.project: client.post(
+            "/v1/sync", wire.Sync(share.project, share.generation, ""), wire.SyncState
+        ).cursor
+        for share in joined.shared
+    }
 
 
 def lines(client: HubClient, projects: tuple[str, ...], progress: Progress) -> Iterator[Line]:

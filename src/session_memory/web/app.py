@@ -105,7 +105,11 @@ def make_app(
         return answer_first
 
     routes = [Route(path, endpoint(name), methods=["GET"]) for path, name in PAGES.items()]
-    routes += [Route(path, endpoint(name), methods=["POST"]) for path, name in DECISIONS.items()]
+    routes += [
+        Route(path, endpoint("decided_elsewhere.refuse" if context.is_hub else name),
+              methods=["POST"])
+        for path, name in DECISIONS.items()
+    ]  # fmt: skip
     static = StaticFiles(packages=[("session_memory.web", "static")])
     pages = Starlette(
         routes=[*routes, Mount("/static", static)],

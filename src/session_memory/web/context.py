@@ -68,6 +68,8 @@ class WebContext(msgspec.Struct, frozen=True):
     clock: Clock
     environ: Mapping[str, str]
     front_end: FrontEnd
+    is_hub: bool = False
+    """The store is a copy of a hub: it is shown, and nothing in it is decided."""
     health: Health = msgspec.field(default_factory=Health)
     detecting: Lock = msgspec.field(default_factory=Lock)
     """Whoever asks for rules while they are looked for waits for that."""
