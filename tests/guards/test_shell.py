@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import msgspec
@@ -243,6 +244,70 @@ def test_no_line_makes_the_reader_fail() -> None:
         for two in signs:
             for three in signs:
                 entry.calls_of(f"npm {one}{two}{three} test", "/x")
+
+
+def test_no_line_makes_a_guard_fail(tmp_path: Path) -> None:
+    pieces = [
+        "cd",
+        "pushd",
+        "popd",
+        "~",
+        "~$USER/x",
+        "$X",
+        "-",
+        "--",
+        "-C",
+        "-C$X",
+        "--prefix=",
+        "git",
+        "push",
+        "tag",
+        "HEAD",
+        ":",
+        "npx",
+        "uvx",
+        "uv",
+        "run",
+        "tool",
+        "mise",
+        "x",
+        "@",
+        "@a/b",
+        "python",
+        "-m",
+        "sudo",
+        "-u",
+        "env",
+        "GIT_DIR=x",
+        "export",
+        "=",
+        "make",
+        "check",
+        "sed",
+        "-i",
+        "-f",
+        "tee",
+        ">",
+        "(",
+        ")",
+        "&&",
+        "||",
+        "|",
+        "a/../b",
+        "\x00",
+        "''",
+    ]
+    rules = (
+        NPM,
+        "Never push to main.",
+        "`gen/` is generated.",
+        "Run `make check` before you finish.",
+    )
+    draw = random.Random(7)
+    for _ in range(2_000):
+        line = " ".join(draw.choices(pieces, k=draw.randint(1, 7)))
+        for rule in rules:
+            speaks(rule, line, str(tmp_path))
 
 
 def test_a_condition_reads_the_same_for_the_hook() -> None:

@@ -217,7 +217,10 @@ def test_windows_gets_a_command_file(tmp_path: Path) -> None:
     text = hook_files.launcher_text(ours)
     assert text.startswith("@echo off\r\n")
     assert 'set "SESSION_MEMORY_HOME=C:\\m"' in text
-    assert text.endswith("exit /b 0\r\n")
+    compiled, source = (
+        f'"C:\\py.exe" -I -S "{tmp_path / name}" %*' for name in ("entry.pyc", "entry.py")
+    )
+    assert text.endswith(f"{compiled} 2>nul && exit /b 0\r\n{source}\r\nexit /b 0\r\n")
     assert ours.hook("Stop", "claude") == f'"{tmp_path}{os.sep}session-memory-hook.cmd" Stop claude'
 
 

@@ -937,10 +937,11 @@ def layers(words: list[str]) -> list[list[str]]:
 
 def directory_after(words: list[str], cwd: str) -> str:
     """Where a `cd` leads; UNSURE: somewhere that only the shell knows."""
-    place = os.path.expanduser(words[1] if words[1:] else "~") if len(words) < 3 else UNSURE
-    found = os.path.normpath(os.path.join(cwd, place))
-    known = UNSURE not in found and place[:1] not in ("-", "~") and os.path.isabs(found)
-    return found if known else UNSURE
+    place = words[1] if words[1:] else "~"
+    if words[2:] or UNSURE in cwd + place or place[:1] == "-":
+        return UNSURE
+    found = os.path.normpath(os.path.join(cwd, os.path.expanduser(place)))
+    return found if os.path.isabs(found) else UNSURE
 
 
 def calls_of(

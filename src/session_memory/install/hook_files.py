@@ -71,6 +71,7 @@ def launcher_text(launchers: Launchers) -> str:
             "@echo off\r\nrem Written by `session-memory init`.\r\n"
             f'if not exist "{launchers.python}" exit /b 0\r\n'
             f'if not exist "{launchers.hook_file}" exit /b 0\r\n{home}'
+            f'"{launchers.python}" -I -S "{launchers.compiled_hook}" %* 2>nul && exit /b 0\r\n'
             f'"{launchers.python}" -I -S "{launchers.hook_file}" %*\r\nexit /b 0\r\n'
         )
     python, file = shlex.quote(launchers.python), shlex.quote(str(launchers.hook_file))
