@@ -18,7 +18,7 @@ REDACTOR = Redactor(b"key")
         ("app.secret_key = 'lanternFish'", "lanternFish"),
         ("session({\n  secret: 'copper kettle',\n})", "copper kettle"),
         ("app.datasource.password=harbor_password", "harbor_password"),
-        ("SHOP_PASSWORD: root", "root"),
+        ("SHOP_PASSWORD: shop", "shop"),
         ("- **Password**: harborlane", "harborlane"),
         ("'password' => Hash::make('velvet')", "velvet"),
         ("const admin_password = await hashPassword('velvet9');", "velvet9"),

@@ -16,7 +16,10 @@ from session_memory.core.rescan import RescanMark, RescanState
 from session_memory.settings import Redact
 from session_memory.store.port import ForgetStore, SessionQuery
 
-_FILES = ("*_rules.py", "value_checks.py", "secret_names.py", "json_fields.py")
+_FILES = (
+    *("*_rules.py", "value_checks.py", "well_known.py", "surroundings.py", "secret_names.py"),
+    "json_fields.py",
+)
 """What decides whether something is a secret; the engine only makes it fast."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from session_memory.redact.rule import Rule, fake
 from session_memory.redact.secret_names import SUFFIX
+from session_memory.redact.surroundings import LINE, STORES, repeats_name
 from session_memory.redact.value_checks import (
     ends_as_name,
     is_key,
@@ -22,12 +23,10 @@ from session_memory.redact.value_checks import (
     is_random,
     is_word_value,
 )
+from session_memory.redact.well_known import is_well_known_login
 from session_memory.regex_cache import compiled
 
 Places = Iterator[tuple[int, int]]
-LINE = 240
-"""Bytes of a line that are looked at before and after a name."""
-
 _PASSWORD = rb"(?:pass(?:word|wd|phrase|code|wort)?|kennwort|pwd)"
 _SECRET = (
     rb"(?:secret(?:[_-]?(?:key(?:[_-]?base)?|salt))?|salt|lozinka|contrase(?:n|\xc3\xb1)a|senha|"
@@ -54,13 +53,20 @@ _LINE_BEFORE = compiled(
 _LINE_AFTER = compiled(rb"[ \t]*(?:(?:#|//|;)[^\r\n]*)?(?:\r?\n|$)")
 _QUOTES = (b'"', b"'")
 _SHORT = compiled(rb"(?i)(?:pass|pwd)[^a-z]")
+_IN_WORD = compiled(
+    rb"(?<![a-z])(?:(?:by|com|encom|band|low|high|mini|ask|sur|tres|over|under|multi|tres|im)|[a-z])$"
+)
+"""What makes another word of `pass`."""
 _FOUNDING = compiled(rb"(?i)(?:^|[^\w])(?:password|secret)\s*[:=]\s*['\"]?$")
 _STOP_WORDS = frozenset(
     b"a an the your you my our their its this that these is are was were be been of to for in on "
     b"at with by from as or and not no if it must should can will has have enter again please here "
     b"required invalid incorrect wrong missing empty field value password passwords token secret "
     b"key username user login account email name confirm new old current forgot reset change show "
-    b"hide type text min max characters authentication failed error does match see".split()
+    b"hide type text min max characters authentication failed error does match see "
+    b"de la le les el los du des une der die das ein und ist su sua seu tu tua votre mot passe "
+    b"entrez saisissez ingrese introduzca introduce digite informe insira inserisci geben sie ihr "
+    b"het een uw con para per por pour mit".split()
 )
 _PLAIN_WORD = compiled(rb"[A-Za-z0-9'-]{2,16}$")
 
@@ -133,13 +139,15 @@ def _assigned(text: bytes, start: int, end: int) -> Places:
     both_quoted = before[-1:] in _QUOTES and text[end : end + 1] in _QUOTES
     if _SHORT.match(text, start) and not (part_of_name or both_quoted or _login(text, start)):
         return  # `pass` and `pwd` alone are words of many meanings
+    if _IN_WORD.search(before) and text[start : start + 5].islower() and _SHORT.match(text, start):
+        return  # bypass, compass
     quoted = _QUOTED.match(text, end)
     if quoted and quoted.lastindex:
         value = quoted[quoted.lastindex]
         founding = _FOUNDING.search(before + text[start:end] + b'"') and _is_short(value)
         if founding and not _ENDS_STATEMENT.match(text, quoted.end()):
             return
-        if _is_text(value, text[start:end]):
+        if _is_text(value, text[start:end]) and not _repeats(text, start, end, value):
             yield quoted.span(quoted.lastindex)
         return
     yield from _assigned_bare(text, start, end)
@@ -168,8 +176,14 @@ def _assigned_bare(text: bytes, start: int, end: int) -> Places:
     name = before + re.split(rb"[\s:=*\"'`)\]]", text[start:end], maxsplit=1)[0]
     setting = (whole_line or (tight and paired)) and _SETTING_NAME.search(name)
     is_password = _is_setting_text if setting else is_word_value
-    if (whole_line or tight) and is_password(bare[0]):
+    if (whole_line or tight) and is_password(bare[0]) and not _repeats(text, start, end, bare[0]):
         yield bare.span()
+
+
+def _repeats(text: bytes, start: int, end: int, value: bytes) -> bool:
+    """Whether a value is the name before it: `self.proxy_password = proxy_password`."""
+    name = re.split(rb"[\s:=*\"'`)\]]", text[start:end], maxsplit=1)[0]
+    return repeats_name(_before(text, start) + name, value)
 
 
 def _is_setting_text(value: bytes) -> bool:
@@ -179,7 +193,7 @@ def _is_setting_text(value: bytes) -> bool:
 
 _SALT = 8
 _CODE = compiled(
-    rb"[$@%{<!]|(?:str|int|string|bool|None|null|true|false)\b|[a-z]+\.[a-zA-Z]+\.|[A-Z0-9_]+$"
+    rb"[$@%{<!]|(?:str|int|string|bool|None|null|true|false)\b|[a-z]+\.[a-zA-Z]+\.|[A-Z_][A-Z0-9_]*$"
 )
 
 
@@ -190,10 +204,6 @@ def _phrase(text: bytes, _start: int, end: int) -> Places:
         yield end, end + len(words)
 
 
-_STORES = compiled(
-    rb"(?i)(?:env|get\w*|set\w*|put|define|property|setitem|header|add|string|append)"
-    rb"(?:<[\w ]{1,20}>)?\s*\(\s*(?:[^()'\"`]{0,40},\s*)?['\"`]?[\w.-]*$"
-)
 _SETS = compiled(rb"(?:\b[sS]et|\b[wW]ith|[.>:])(?:[A-Z][a-z]*|_)*_?$")
 
 
@@ -207,7 +217,7 @@ def _argument(text: bytes, start: int, end: int) -> Places:
     called = text[end - 1 : end] == b"("
     if not called and _SHORT.match(text, start) and before[-1:] in (*_QUOTES, b"`"):
         return  # `set("pwd", "status")` lists words
-    stores = _SETS.search(before) if called else _STORES.search(before)
+    stores = _SETS.search(before) if called else STORES.search(before)
     quoted = _QUOTED.match(text, end)
     if not (stores and quoted and quoted.lastindex):
         return
@@ -248,6 +258,8 @@ def _is_base64_secret(value: bytes) -> bool:
     try:
         plain = base64.b64decode(value[: len(value) // 4 * 4][:400], validate=True)
     except (ValueError, binascii.Error):
+        return False
+    if is_well_known_login(value):
         return False
     if b"PRIVATE" in plain[:60] or plain.startswith((b'{"auths"', b'{\n\t"auths"')):
         return True

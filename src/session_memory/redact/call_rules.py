@@ -9,6 +9,7 @@ from session_memory.redact.rule import Rule, fake
 from session_memory.redact.value_checks import (
     is_flag_token,
     is_mixed,
+    is_name_of_secret,
     is_opaque,
     is_password_text,
     is_spoken,
@@ -25,6 +26,8 @@ _ARGUMENT = compiled(
 )
 _DATABASE = compiled(rb"(?i)(?:mysqli?_(?:p?connect|real_connect)|new\s+mysqli|mysqli)\s*\($")
 _DRIVER = compiled(rb"(?i)(?:getConnection|new\s+\\?PDO)\s*\($")
+_TAKES_WORDS = compiled(rb"(?i)auth|wifi\w*\.")
+"""Calls whose last text is a password that somebody chose."""
 _ALGORITHM = compiled(
     rb"(?i)(?:aes|des|rc4|rsa|hmac|sha|md5|pbkdf2|utf-?8|ascii|base64|hex|raw|latin1|binary|cbc|gcm|ecb|[hr]s256)[\w/.:-]*$"
 )
@@ -58,8 +61,9 @@ def _logged_in(text: bytes, start: int, end: int) -> Places:
     if len(texts) < 2:
         return
     *first, last = texts
-    checked = is_password_text if b"auth" in call.lower() else is_opaque
-    if len(text[slice(*last)]) >= 6 and checked(text[slice(*last)]):
+    checked = is_password_text if _TAKES_WORDS.search(call) else is_opaque
+    password = text[slice(*last)]
+    if len(password) >= 6 and checked(password) and not is_name_of_secret(password):
         yield last
     for place in first:
         value = text[slice(*place)]
@@ -93,6 +97,7 @@ CALLS = (
             'mysqli_connect("db.test", "root", "swordfish", "shop");',
             "requests.get(url, auth=('admin', 'hunter2'))",
             'DriverManager.getConnection(url, "root", "hunter2");',
+            'WiFi.begin("Harbor", "swordFishing");',
         ),
         must_not_match=(
             'connect("localhost", "root", "database")',

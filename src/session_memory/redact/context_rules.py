@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from session_memory.redact.named_value_rules import bare
 from session_memory.redact.rule import HEX, Rule, fake
+from session_memory.redact.surroundings import is_no_user
 from session_memory.redact.value_checks import (
     has_random_run,
     is_flag_token,
@@ -16,6 +17,16 @@ from session_memory.redact.value_checks import (
     is_userinfo,
     is_value,
 )
+from session_memory.redact.well_known import is_well_known_login
+
+
+def _is_authorization(value: bytes) -> bool:
+    return is_value(value) and not is_well_known_login(value)
+
+
+def _is_login(value: bytes) -> bool:
+    return is_key(value) and not is_well_known_login(value)
+
 
 HEADERS = (
     Rule(
@@ -26,7 +37,7 @@ HEADERS = (
         group=1,
         everyday=True,
         keywords=("authorization",),
-        check=is_value,
+        check=_is_authorization,
         must_match=(
             fake("Authorization: Bearer 5901|", 40),
             fake("Authorization: Basic ", 24),
@@ -35,7 +46,11 @@ HEADERS = (
             fake("headers['Authorization'] = 'ApiKey ", 20) + "'",
             fake("Proxy-Authorization: Negotiate ", 40),
         ),
-        must_not_match=("Authorization: Bearer $TOKEN", "Authorization: Bearer <your-api-key>"),
+        must_not_match=(
+            "Authorization: Bearer $TOKEN",
+            "Authorization: Bearer <your-api-key>",
+            "Authorization: Basic " + "cm9vdDpjaGFuZ2VtZQ==",
+        ),
     ),
     Rule(
         id="authorization-bare",
@@ -53,7 +68,7 @@ HEADERS = (
         group=1,
         everyday=True,
         keywords=("basic",),
-        check=is_key,
+        check=_is_login,
         must_match=("'Basic " + "dXNlcjpo" + "dW50ZXIyMTIz'",),
         must_not_match=("basic authentication", "Basic understanding of"),
     ),
@@ -159,6 +174,7 @@ ADDRESSES = (
         everyday=True,
         keywords=("://",),
         check=is_random,
+        fits=is_no_user,
         must_match=(
             fake("https://", 40) + "@host.test/repo.git",
             fake("https://", 40) + ":x-oauth-basic@host.test/repo.git",

@@ -235,7 +235,9 @@ class Redactor:
                 continue
             first, last = secret_span(match, rule.group, pattern.groups)
             secret = text[first:last]
-            if secret and (rule.check is None or rule.check(secret)):
+            if not secret or (rule.check and not rule.check(secret)):
+                continue
+            if rule.fits is None or rule.fits(text, first, last):
                 start = match.span()[0] if rule.lead else first
                 yield SecretSpan(start, last, order, secret, first, rule.lead)
 

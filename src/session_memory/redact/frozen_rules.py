@@ -8,6 +8,7 @@ that values are checked by.
 from __future__ import annotations
 
 from session_memory.redact.rule import Rule, fake
+from session_memory.redact.surroundings import is_literal_here
 from session_memory.redact.value_checks import is_literal_text
 
 # One character in UTF-8: a first byte and its continuation bytes, so that lengths count characters.
@@ -47,6 +48,7 @@ FROZEN = (
         everyday=True,
         keywords=("api_key", "api-key", "apikey", "token", "secret", "password"),
         check=is_literal_text,
+        fits=is_literal_here,
         must_match=(
             "api_key='abcdefgh12'",
             "Api-Key : abcdefgh",

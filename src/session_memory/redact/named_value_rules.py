@@ -14,6 +14,12 @@ from session_memory.redact.secret_names import (
     WEAK,
     WEAK_KEYWORDS,
 )
+from session_memory.redact.surroundings import (
+    is_no_loop,
+    is_no_public_key,
+    is_stored,
+    is_worth_hiding,
+)
 from session_memory.redact.value_checks import (
     has_random_run,
     is_environment,
@@ -93,6 +99,7 @@ NAMED = (
         group=1,
         keywords=STRONG_KEYWORDS,
         check=is_quoted,
+        fits=is_worth_hiding,
         must_match=(
             '{"password": "hunter2hunter2"}',
             "'client_secret' => 'abcdefgh'",
@@ -113,6 +120,7 @@ NAMED = (
             "'password' => 'confirm_password'",
             '"token_type": "hunter2!"',
             'dbPassword = os.environ["DB_PASSWORD"]',
+            '{"accessToken": "injected"}',
         ),
     ),
     Rule(
@@ -134,6 +142,7 @@ NAMED = (
         group=1,
         keywords=STRONG_KEYWORDS,
         check=is_opaque,
+        fits=is_stored,
         must_match=(
             'builder.setPassword("hunter2!")',
             "define('DB_PASSWORD', 'hunter2!');",
@@ -159,6 +168,7 @@ NAMED = (
         everyday=True,
         keywords=(*STRONG_KEYWORDS, "_pass"),
         check=is_environment,
+        fits=is_worth_hiding,
         must_match=(
             "DB_PASSWORD=correcthorse",
             "DB_PASSWORD=пароль-базы",
@@ -236,6 +246,7 @@ NAMED = (
         group=1,
         keywords=STRONG_KEYWORDS,
         check=is_literal,
+        fits=is_worth_hiding,
         must_match=(
             "access_token: abcdefghijklmnop",
             "refreshToken = 'a1b2c3d4e5'",
@@ -327,6 +338,7 @@ NAMED = (
         everyday=True,
         keywords=WEAK_KEYWORDS,
         check=is_key,
+        fits=is_no_public_key,
         must_match=(
             fake("key = '", 32) + "'",
             fake('"_auth": "', 24) + '"',
@@ -370,6 +382,7 @@ NAMED = (
         everyday=True,
         keywords=(*STRONG_KEYWORDS, *SHORT_KEYWORDS),
         check=is_quoted,
+        fits=is_worth_hiding,
         must_match=(
             '{"name":"DB_PASSWORD","value":"hunter2"}',
             '<add key="Smtp.Password" value="hunter2" />',
@@ -404,6 +417,7 @@ NAMED = (
         everyday=True,
         keywords=_TALKED_KEYWORDS,
         check=is_mixed,
+        fits=is_no_loop,
         must_match=(
             "the password is Hunter2",
             "Password for root: Prl23Db#@",

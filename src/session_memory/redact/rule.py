@@ -34,6 +34,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """If set, the match is replaced from its start, with this text before the placeholder."""
     check: Callable[[bytes], bool] | None = None
     """Decides whether the match really is a secret."""
+    fits: Callable[[bytes, int, int], bool] | None = None
+    """Decides from the text around the secret, and where that begins and ends."""
     find: Callable[[bytes, int, int], Iterable[tuple[int, int]]] | None = None
     """Gives the places of secrets around a match, from the text and the match's start and end; for
     what depends on more than the match. In place of `group` and `check`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from session_memory.redact.assigned_rules import ASSIGNED
 from session_memory.redact.call_rules import CALLS
 from session_memory.redact.cloud_rules import CLOUD
@@ -13,14 +15,19 @@ from session_memory.redact.named_value_rules import NAMED
 from session_memory.redact.rule import Rule
 from session_memory.redact.service_rules import MODELS, SERVICES
 from session_memory.redact.structure_rules import STRUCTURES
+from session_memory.redact.value_checks import is_unmasked
 
 __all__ = ["RULES", "Rule"]
 
+_PREFIXED = tuple(
+    msgspec.structs.replace(rule, check=rule.check or is_unmasked)
+    for rule in (*MODELS, *SERVICES, *CLOUD)
+)
+"""Documentation shows the known beginnings too, with the rest crossed out."""
+
 RULES: tuple[Rule, ...] = (
     *KEYS,
-    *MODELS,
-    *SERVICES,
-    *CLOUD,
+    *_PREFIXED,
     *FROZEN,
     *HEADERS,
     *ADDRESSES,

@@ -117,7 +117,11 @@ SERVICES = (
         keywords=("k_live_", "k_test_", "k_prod_", "whsec_"),
         exact=True,
         must_match=(fake("sk_live_", 24), fake("rk_live_", 24), fake("sk_test_", 24)),
-        must_not_match=(fake("pk_live_", 24), "sk_test_utils_module_for_tests"),
+        must_not_match=(
+            fake("pk_live_", 24),
+            "sk_test_utils_module_for_tests",
+            "sk_test_" + "x" * 24,
+        ),
     ),
     Rule(
         id="payment",

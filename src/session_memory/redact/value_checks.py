@@ -6,14 +6,16 @@ from collections import Counter
 from math import log2
 from operator import add
 
+from session_memory.redact.well_known import is_well_known
 from session_memory.regex_cache import compiled
 
 LOOKED_AT = 256
 """Bytes of a value that are checked: nothing longer is a placeholder."""
 
 _VARIABLE = compiled(
-    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%s(?:$|&)|%[({]|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
-    rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|:[A-Z_][A-Z0-9_]+$|!(?:ref|sub|secret|vault|env)\b|"
+    rb"[?&]\w+=|['\"]\s?[+.&]\s?[A-Za-z_$(]|['\"]?\$[({]|\$env:|['\"]\$\w+['\"]?$|%~|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*(?:\\[nrt])*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%s(?:$|&)|%[({]|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
+    rb"#[{(]|#[A-Za-z_][\w.]*#$|"
+    rb"\[[A-Za-z _-]+\]$|:[a-z_]+$|:[A-Z_][A-Z0-9_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
     rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\.|"
     rb"(?:Optional|Union|Annotated|[Ll]ist|[Dd]ict|[Ss]equence|Literal)\["
@@ -30,7 +32,7 @@ _WORDS = frozenset(
     b"undefined required optional boolean function response request string number object nullable "
     b"hidden masked disabled enabled expired invalid missing unknown provided received none null "
     b"true false empty default password passwd secret token apikey bearer basic test testing "
-    b"username user value pass pwd foo bar foobar".split()
+    b"username user value pass pwd foo bar foobar string? number? boolean?".split()
 )
 # Words that follow the name of an option in help and prose; some are in _WORDS too.
 _BEHIND_FLAGS = frozenset(
@@ -49,24 +51,29 @@ _NOUN = (
     rb"credentials?)s?"
 )
 _PATH = compiled(rb"(?:\.{0,2}|~|[A-Za-z]:)(?:[/\\][\w.@{}$*-]+)+[/\\]?$|(?:https?|file)://")
+_FILE = compiled(rb"/[^/]*\.[a-z]{2,4}$|/[a-z_]+[-_/][0-9]{4}-?$|(?:[a-z_-]+/){2}")
 _SHORT_PARTS = compiled(rb".{0,2}(?:[/\\][^/\\]{1,12}){2,4}$")
+_CMDLET = rb"(?:Get|Read|New|Set|Import|ConvertTo|ConvertFrom)-[A-Z][a-z]\w*[,;)]*$"
 _EXPRESSION = compiled(
-    rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|"
-    rb"[A-Za-z_][\w.]*\("
+    rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|[A-Za-z_]+\[\[|\[[a-z_][\w.]*\]?$|"
+    rb"[A-Za-z_][\w.]*\(|" + _CMDLET
 )
 _REFERENCE = compiled(
-    rb"(?:await|new)\b|[$@]?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*|\[[\w.:-]*\])*"
+    rb"(?:await|new)\b|[$@]?[A-Za-z_][\w$]*(?:(?:\??\.|->|::)[A-Za-z_][\w$]*|\[[\w.:-]*\])*"
     rb"(?:\((?:[\w.,:&*$=\[\](){}<>!-]*[,;:})\]]*)$|\[(?:[A-Za-z_][\w.:-]*)?\]?[,;:)]*$)|"
-    rb"[$@]?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[,;:})\]]*$|"
+    rb"[$@]?[A-Za-z_][\w$]*(?:(?:\??\.|->|::)[A-Za-z_][\w$]*)+[,;:})\]]*$|"
     rb"[A-Za-z_]\w*(?:\[[\w.,|\[\]]*\]|<[\w.,|<>\[\]]*>)[,;=)?]*$|"
-    rb"\$\{[^}]*\}[,;)]*$|\$\([^)]*\)?$|\$[A-Za-z_]\w*[,;)]*$|<[A-Za-z][\w .-]*>[,;)]*$|"
-    rb"\{\{.*|\$\{\{.*|\*[A-Za-z_]\w*$|%[A-Za-z_]\w*%$|`\$\{.*|\{[A-Za-z_][\w.]*\}[,;)]*$|"
-    rb"[A-Za-z_][\w.]*\([`\w.,\s]*[)`,;]*$|[A-Za-z_][\w.]*<[\w ,\[\]]{1,40}>\("
+    rb"[A-Za-z_]\w*\[-?[0-9]*:-?[0-9]*\][,;)]*$|"
+    rb"\$\{[^}]*\}[,;)`.!]*$|\$\([^)]*\)?$|\$[A-Za-z_]\w*(?:\{\w+\})?(?:[,;)]|\\[nrt])*$|"
+    rb"<[A-Za-z][\w .-]*(?:>[,;)]*)?$|"
+    rb"\{\{.*|\$\{\{.*|\*[A-Za-z_]\w*\*?$|%[A-Za-z_]\w*%$|#[A-Za-z_][\w.]*#$|`\$\{.*|"
+    rb"\{[A-Za-z_][\w.]*\}[,;)]*$|\((?:string|str|int|bool|char\*?|byte\[\]|array|object|any)\)$|"
+    rb"[A-Za-z_][\w.]*\([`\w.,\s]*[)`,;]*$|[A-Za-z_][\w.]*<[\w ,\[\]]{1,40}>\(|" + _CMDLET
 )
 """A whole value that is code: a call, a member, an item, a type, a variable, a template."""
 _DIGIT_INSIDE = compiled(rb"[A-Za-z][0-9]+[A-Za-z]")
 _TO_FILL_IN = compiled(
-    rb"(?i)(?:(?:your|yours|tu|tua|votre|dein|mein|seu|sua)[-_ ][a-z_ -]+|"
+    rb"(?i)(?:(?:your|yours|tu|tua|votre|dein|deine?|mein|seu|sua|su|vos)[-_ ][a-z0-9_ -]+|"
     rb".*(?:\xe4\xbd\xa0|\xe6\x82\xa8)\xe7\x9a\x84.*|(?:your?|my|the)[-_]?(?:own[-_])?"
     + _NOUN
     + rb"|"
@@ -80,16 +87,29 @@ _CHECKED = compiled(rb"(?i)(?:required|nullable|sometimes|present|string|min:|ma
 """Rules that a value is checked by, in the place of the value."""
 _WRITTEN_BY_CODE = compiled(rb"%s(?:$|[&;,)])|\[[A-Za-z0-9]-[A-Za-z0-9]")
 """A format string or a regular expression, in the place of the value."""
+_INTERPOLATED = compiled(
+    rb"\{[A-Za-z_][\w.]*(?:![rsa])?\}|^\{[A-Za-z_][\w.]*[!(\[]|[$#]\{[A-Za-z_]|^%\([a-z_]+\)s"
+)
+"""A text that is put together by code: `f"{user}-{token}"`."""
+_REGEX = compiled(
+    rb"[/(]*\^[\w\\(\[]|[\[(]+\?[:=!<]|\(?\[\^|\(?\[[a-zA-Z0-9]-[a-zA-Z0-9]|\(?\\[wdsWDS]|\{\w+\.pattern"
+)
+_VERSION = compiled(rb"[~^]?[0-9]+(?:\.[0-9]+){2,}$|[~^][0-9.]+$")
+_PAREN = compiled(rb"\((?:redacted\)|[A-Za-z_]\w*(?:->|\.|::)[A-Za-z_])")
+"""The beginning of an expression in brackets."""
+_IDEOGRAPH = compiled(rb"[\xe3-\xed][\x80-\xbf]{2}")
+"""A sign of Chinese, Japanese or Korean: the value is described, as nobody types one blindly."""
 _DOTTED = compiled(rb"[A-Za-z_]+(?:\.[A-Za-z_]+)+$")
 _REPEATED = compiled(rb"(.{2,10}?)\1{2,}$")
 _OWN_NAME = compiled(
     rb"(?i)[a-z]\w*?(?:_|(?-i:(?=[A-Z])))(?:password|passwd|token|secret|(?:api_?)?key|credentials?)s?[,;:)]*$"
 )
 _TYPE_NAME = compiled(
-    rb"(?:[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Token|String|Str|Secret|Key|Password|Type|Field|Option)|Uint8Array|"
+    rb"(?:[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Token|String|Str|Bytes|Types?|Secret|Key|Password|Field|Option)|Uint8Array|"
     rb"(?:string|String|boolean|undefined|Optional|unknown)[?]?)[,;:)\]}|]*$"
 )
 _IDENTIFIER = compiled(rb"[A-Za-z_]+[,;.]?$")
+_CONSTANT = compiled(rb"[A-Z]+(?:_[A-Z]+)+$")
 _CAMEL_OR_SNAKE = compiled(rb"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
 _NAMES_ITSELF = compiled(
     rb"(?i)^[a-z_. :/-]*(?:passw|passphrase|secret|token|api_?key|credential|auth)[a-z_. :/-]*$"
@@ -134,8 +154,32 @@ def is_value(value: bytes) -> bool:
         return False
     if _TO_FILL_IN.match(head) or _CHECKED.match(head) or _REPEATED.match(head):
         return False
+    if _IDEOGRAPH.search(head) or _is_code(head) or is_well_known(head):
+        return False
     # A digit makes the difference between `example-key` and a password somebody built on a word.
     return bool(_DIGIT.search(head)) or not (_STAND_IN.search(head) or head.lower() in _WORDS)
+
+
+def _is_code(head: bytes) -> bool:
+    """A regular expression, a text that code puts together, a number with dots."""
+    return bool(
+        _INTERPOLATED.search(head)
+        or _REGEX.match(head)
+        or _VERSION.match(head)
+        or _PAREN.match(head)
+    )
+
+
+def is_identifier(value: bytes) -> bool:
+    """A name of code without quotes: of several words, of a class, or before a comma."""
+    if not _IDENTIFIER.match(value) or not is_spoken(value):
+        return False
+    return bool(_CAMEL_OR_SNAKE.search(value)) or value.istitle() or value[-1:] in b",;"
+
+
+def is_unmasked(value: bytes) -> bool:
+    """A token with a known beginning that somebody did not cross out."""
+    return not _MASK.search(value[:LOOKED_AT])
 
 
 def is_setting(value: bytes) -> bool:
@@ -204,6 +248,8 @@ def is_literal_text(value: bytes) -> bool:
         return False
     if _MASK.search(head) or _WRITTEN_BY_CODE.match(head):
         return False
+    if _IDEOGRAPH.search(head) or _is_code(head) or is_well_known(head):
+        return False
     return not _REPEATED.match(head) and head.lower().rstrip(b",;.):") not in _WORDS
 
 
@@ -225,23 +271,31 @@ def is_quoted(value: bytes) -> bool:
 
 def is_label(value: bytes) -> bool:
     """One word with a capital, as a form shows it: `"password": "Passwort"`."""
-    return value.isalpha() and value.istitle() and is_spoken(value)
+    text = value.decode("utf-8", "replace")
+    return text.isalpha() and text.istitle() and is_spoken(value)
 
 
 def is_password_text(value: bytes) -> bool:
     """A text in quotes under the name of a password: a word too, but no label, rule or own name."""
     head = value[:LOOKED_AT]
-    if not is_setting(head) or is_label(head):
+    if not is_setting(head) or is_label(head) or _CONSTANT.match(head):
         return False
     return head.lower() not in _TYPE_WORDS and not names_itself(head)
 
 
-_ENDS_AS_NAME = compiled(rb"(?i)[a-z]+(?:[-_][a-z]+)*[-_](?:token|secret|key)(?:[-_]?[0-9]{1,2})?$")
+_ENDS_AS_NAME = compiled(
+    rb"(?i)[a-z]+(?:[-_](?:[a-z]+|[0-9]{1,3}))*[-_](?:token|secret|key)(?:[-_]?[0-9]{1,3})?$"
+)
 
 
 def ends_as_name(value: bytes) -> bool:
     """Words that end in what they stand for, `shop-client-secret`: keys and tokens are no words."""
     return _ENDS_AS_NAME.match(value) is not None and is_spoken(value)
+
+
+def is_name_of_secret(value: bytes) -> bool:
+    """Words with the name of a secret among them, as in `client_secret_basic`."""
+    return _NAMES_ITSELF.match(value) is not None
 
 
 def names_itself(value: bytes) -> bool:
@@ -294,6 +348,8 @@ def is_key(value: bytes) -> bool:
     """Looks like a key under a name that says little: long, random, and no id or checksum."""
     head = value[:LOOKED_AT]
     if _UUID.match(head) or _DIGEST.match(head) or not is_setting(head) or is_spoken(head):
+        return False
+    if _FILE.search(head):
         return False
     mixed = _DIGIT.search(head) and _LETTER.search(head)
     return bool(mixed) and not _TECHNICAL.match(head) and entropy(head) >= 2.8
