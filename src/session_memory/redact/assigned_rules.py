@@ -23,7 +23,7 @@ from session_memory.redact.value_checks import (
     is_random,
     is_word_value,
 )
-from session_memory.redact.well_known import is_well_known_login
+from session_memory.redact.well_known import is_well_known, is_well_known_login
 from session_memory.regex_cache import compiled
 
 Places = Iterator[tuple[int, int]]
@@ -114,7 +114,11 @@ def _is_text(value: bytes, name: bytes) -> bool:
         return is_password_text(value) and not (name[:1] in b"sS" and ends_as_name(value))
     words = value.split(b" ")
     return is_phrase(value) or (
-        name[:1] in b"sS" and len(words) == 2 and all(map(_is_plain, words)) and value.islower()
+        not is_well_known(value)
+        and name[:1] in b"sS"
+        and len(words) == 2
+        and all(map(_is_plain, words))
+        and value.islower()
     )
 
 
@@ -166,7 +170,7 @@ def _assigned_bare(text: bytes, start: int, end: int) -> Places:
         yield end, end + len(rest)
         return
     bare = _BARE.match(text, end)
-    if not bare or text[bare.end() : bare.end() + 1] == b"(":
+    if not bare or text[bare.end() : bare.end() + 1] in (b"(", b"["):
         return
     paired = _PAIR_BEFORE.search(before) is not None
     if not paired and _FOUNDING.search(before + text[start:end]) and _is_short(bare[0]):
@@ -193,7 +197,7 @@ def _is_setting_text(value: bytes) -> bool:
 
 _SALT = 8
 _CODE = compiled(
-    rb"[$@%{<!]|(?:str|int|string|bool|None|null|true|false)\b|[a-z]+\.[a-zA-Z]+\.|[A-Z_][A-Z0-9_]*$"
+    rb"[$@%{<!]|(?:password|passwd|secret|token)_[a-z_]+$|(?:str|int|string|bool|None|null|true|false)\b|[a-z]+\.[a-zA-Z]+\.|[A-Z_][A-Z0-9_]*$"
 )
 
 

@@ -7,6 +7,7 @@ from session_memory.redact.rule import HEX, Rule, fake
 from session_memory.redact.surroundings import is_no_user
 from session_memory.redact.value_checks import (
     has_random_run,
+    is_expression,
     is_flag_token,
     is_flag_value,
     is_key,
@@ -21,7 +22,8 @@ from session_memory.redact.well_known import is_well_known_login
 
 
 def _is_authorization(value: bytes) -> bool:
-    return is_value(value) and not is_well_known_login(value)
+    code = value[:1] == b"+" and is_expression(value[1:])
+    return is_value(value) and not code and not is_well_known_login(value)
 
 
 def _is_login(value: bytes) -> bool:

@@ -15,6 +15,7 @@ from session_memory.redact.secret_names import (
     WEAK_KEYWORDS,
 )
 from session_memory.redact.surroundings import (
+    is_literal_here,
     is_no_loop,
     is_no_public_key,
     is_stored,
@@ -223,6 +224,7 @@ NAMED = (
             "lesspass=",
         ),
         check=is_setting,
+        fits=is_literal_here,
         must_match=(
             "PGPASSWORD=letters psql -h db",
             "MYSQL_PWD=abc mysql",
@@ -321,6 +323,7 @@ NAMED = (
         everyday=True,
         keywords=("password", "passwd", "passphrase", "passcode", "secret"),
         check=is_mixed,
+        fits=is_literal_here,
         must_match=("db.password = abc12!", 'userPassword := "abc12!"', "spring.password=abc123"),
         must_not_match=("password=abc12!", "db.password = other", "db.password = None"),
     ),

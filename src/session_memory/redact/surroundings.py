@@ -8,6 +8,7 @@ from session_memory.redact.value_checks import (
     is_password,
     is_spoken,
 )
+from session_memory.redact.well_known import describes_key
 from session_memory.regex_cache import compiled
 
 BEFORE = 80
@@ -30,20 +31,25 @@ _TWO_WORDS = compiled(rb"[a-z]+[-_.][a-z]+$")
 _CALLED = compiled(rb":?[A-Za-z_][\w.:]*$")
 _SENTENCE = compiled(rb"[ \t]+[a-z]+[ \t,.]")
 _PAIR = compiled(rb"([^\r\n]*)['\"`]\s*,\s*[brufl@]{0,2}\\*['\"`]$")
+_ARN = compiled(rb"\barn:[^\s\"']*:secret:$")
+"""What follows in an address of Amazon is the name of a secret."""
 _LOOP = compiled(rb"\bfor\s[^\r\n]{0,40}\sin\s")
 _LONGEST_WORD = 14
 
 
 def is_literal_here(text: bytes, start: int, end: int) -> bool:
     """Whether a value stands for itself: no call, sentence, name of code or name of a secret."""
-    value = text[start:end]
-    if ends_as_name(value) or _is_called(text, start, end):
+    value, low = text[start:end], max(0, start - LINE)
+    if ends_as_name(value) or _is_called(text, start, end) or _ARN.search(text, low, start):
         return False
     name = name_before(text, start)
     if repeats_name(name, value) or _PUBLIC.search(name):
         return False
+    if not _PASSWORD.search(name) and describes_key(value):
+        return False
     if text[start - 1 : start] in _QUOTES:
-        return True
+        # Several words are a sentence; phrases that are passwords have a rule of their own.
+        return not (text[end : end + 1] == b" " and value.isalpha() and is_spoken(value))
     if value.istitle() and text[end - 1 : end].isalpha() and _SENTENCE.match(text, end):
         return False
     return bool(_PASSWORD.search(name)) or not is_identifier(value)
@@ -65,7 +71,7 @@ def name_before(text: bytes, start: int) -> bytes:
 
 def repeats_name(name: bytes, value: bytes) -> bool:
     """Whether a value is the name it stands under, perhaps in another spelling."""
-    plain = value.strip(b",;").translate(None, b"_-. ").lower()
+    plain = value.strip(b",;?").translate(None, b"_-. ").lower()
     return len(plain) > 3 and name.translate(None, b"_-.").lower().endswith(plain)
 
 
@@ -88,7 +94,9 @@ def is_no_user(text: bytes, start: int, end: int) -> bool:
 
 
 def is_no_loop(text: bytes, start: int, end: int) -> bool:
-    """Whether words before a value are speech, not `for token in tokens`."""
+    """Whether words before a value are speech, not `for token in tokens`, and end before it."""
+    if text[start - 1 : start].isalnum():
+        return False
     return _LOOP.search(text[max(0, start - BEFORE) : end]) is None
 
 
@@ -98,5 +106,7 @@ def is_no_public_key(text: bytes, start: int, end: int) -> bool:
 
 
 def _is_called(text: bytes, start: int, end: int) -> bool:
-    """Whether a value is the name of a function whose arguments follow."""
-    return text[end : end + 1] == b"(" and _CALLED.match(text, start, end) is not None
+    """Whether a value is the name of a function whose arguments follow, or runs a command."""
+    if text[end : end + 1] != b"(":
+        return False
+    return text[end - 1 : end] == b"$" or _CALLED.match(text, start, end) is not None

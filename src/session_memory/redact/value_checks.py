@@ -13,7 +13,7 @@ LOOKED_AT = 256
 """Bytes of a value that are checked: nothing longer is a placeholder."""
 
 _VARIABLE = compiled(
-    rb"[?&]\w+=|['\"]\s?[+.&]\s?[A-Za-z_$(]|['\"]?\$[({]|\$env:|['\"]\$\w+['\"]?$|%~|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*(?:\\[nrt])*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%s(?:$|&)|%[({]|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
+    rb"[?&]\w+=|['\"]\s?[+.&]\s?[A-Za-z_$(]|['\"]?\$[({]|\$env:|['\"]\$\w+['\"]?$|%~|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*(?:\\[nrt])*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%[sd](?:$|[^\w])|%[({]|--[a-z]|\$[a-z_]\w*-$|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
     rb"#[{(]|#[A-Za-z_][\w.]*#$|"
     rb"\[[A-Za-z _-]+\]$|:[a-z_]+$|:[A-Z_][A-Z0-9_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
@@ -55,7 +55,7 @@ _FILE = compiled(rb"/[^/]*\.[a-z]{2,4}$|/[a-z_]+[-_/][0-9]{4}-?$|(?:[a-z_-]+/){2
 _SHORT_PARTS = compiled(rb".{0,2}(?:[/\\][^/\\]{1,12}){2,4}$")
 _CMDLET = rb"(?:Get|Read|New|Set|Import|ConvertTo|ConvertFrom)-[A-Z][a-z]\w*[,;)]*$"
 _EXPRESSION = compiled(
-    rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|[A-Za-z_]+\[\[|\[[a-z_][\w.]*\]?$|"
+    rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_][\w.]*(?:\[[\w:.-]{0,8}\]?)+(?:\.\w+)*$|[A-Za-z_]+\[\[|\[[a-z_][\w.]*\]?$|"
     rb"[A-Za-z_][\w.]*\(|" + _CMDLET
 )
 _REFERENCE = compiled(
@@ -64,29 +64,31 @@ _REFERENCE = compiled(
     rb"[$@]?[A-Za-z_][\w$]*(?:(?:\??\.|->|::)[A-Za-z_][\w$]*)+[,;:})\]]*$|"
     rb"[A-Za-z_]\w*(?:\[[\w.,|\[\]]*\]|<[\w.,|<>\[\]]*>)[,;=)?]*$|"
     rb"[A-Za-z_]\w*\[-?[0-9]*:-?[0-9]*\][,;)]*$|"
-    rb"\$\{[^}]*\}[,;)`.!]*$|\$\([^)]*\)?$|\$[A-Za-z_]\w*(?:\{\w+\})?(?:[,;)]|\\[nrt])*$|"
-    rb"<[A-Za-z][\w .-]*(?:>[,;)]*)?$|"
+    rb"\$[A-Za-z_]\w*->|\$\{[^}]*\}[,;)`.!]*$|\$\([^)]*\)?$|\$[A-Za-z_]\w*(?:\{\w+\})?(?:[,;)]|\\[nrt])*$|"
+    rb"<[%?]|<[A-Za-z][\w .-]*(?:>[,;)]*)?$|"
     rb"\{\{.*|\$\{\{.*|\*[A-Za-z_]\w*\*?$|%[A-Za-z_]\w*%$|#[A-Za-z_][\w.]*#$|`\$\{.*|"
     rb"\{[A-Za-z_][\w.]*\}[,;)]*$|\((?:string|str|int|bool|char\*?|byte\[\]|array|object|any)\)$|"
     rb"[A-Za-z_][\w.]*\([`\w.,\s]*[)`,;]*$|[A-Za-z_][\w.]*<[\w ,\[\]]{1,40}>\(|" + _CMDLET
 )
 """A whole value that is code: a call, a member, an item, a type, a variable, a template."""
+_PAIRS_FOLLOW = compiled(rb",[A-Za-z][\w.-]*=")
 _DIGIT_INSIDE = compiled(rb"[A-Za-z][0-9]+[A-Za-z]")
 _TO_FILL_IN = compiled(
     rb"(?i)(?:(?:your|yours|tu|tua|votre|dein|deine?|mein|seu|sua|su|vos)[-_ ][a-z0-9_ -]+|"
     rb".*(?:\xe4\xbd\xa0|\xe6\x82\xa8)\xe7\x9a\x84.*|(?:your?|my|the)[-_]?(?:own[-_])?"
     + _NOUN
-    + rb"|"
+    + rb"[0-9]{0,4}|"
     rb"change[-_]?(?:me|this)|(?:[a-z]+[-_])*(?:change|replace)[-_](?:in|me|this|it|with|before)(?![a-z]).*|"
-    rb"placeholder|redacted|x{8,}|\.{3,}|\*{3,}\S*|\[[a-z _-]+\]|[a-z_-]+[-_](?:here|placeholder)|"
+    rb"placeholder|redacted|x{8,}|\.{3,}|\*{3,}\S*|\[[a-z _-]+\]|"
+    rb"[a-z0-9_-]+[-_](?:here|placeholder|aqui|ici|hier|qui|anda|kamu)|"
     rb"your[-_](?:[a-z0-9]+[-_])*[a-z0-9]+|(?:[a-z0-9]+[-_])*(?:fake|dummy|mock|example)[-_](?:[a-z]+[-_])*[a-z]+)"
     rb"[,;.)]*$"
 )
 """What documentation and templates write where a secret has to be filled in."""
 _CHECKED = compiled(rb"(?i)(?:required|nullable|sometimes|present|string|min:|max:|confirmed)[|:,]")
 """Rules that a value is checked by, in the place of the value."""
-_WRITTEN_BY_CODE = compiled(rb"%s(?:$|[&;,)])|\[[A-Za-z0-9]-[A-Za-z0-9]")
-"""A format string or a regular expression, in the place of the value."""
+_WRITTEN_BY_CODE = compiled(rb"%[sd](?:$|[^\w])|https?://[^@\s]*$|\[[A-Za-z0-9]-[A-Za-z0-9]")
+"""A format string, an address or a regular expression, in the place of the value."""
 _INTERPOLATED = compiled(
     rb"\{[A-Za-z_][\w.]*(?:![rsa])?\}|^\{[A-Za-z_][\w.]*[!(\[]|[$#]\{[A-Za-z_]|^%\([a-z_]+\)s"
 )
@@ -94,22 +96,27 @@ _INTERPOLATED = compiled(
 _REGEX = compiled(
     rb"[/(]*\^[\w\\(\[]|[\[(]+\?[:=!<]|\(?\[\^|\(?\[[a-zA-Z0-9]-[a-zA-Z0-9]|\(?\\[wdsWDS]|\{\w+\.pattern"
 )
-_VERSION = compiled(rb"[~^]?[0-9]+(?:\.[0-9]+){2,}$|[~^][0-9.]+$")
+_VERSION = compiled(
+    rb"\w[\w.]*\[-?[0-9]*\]\.\w+$|0x[0-9a-fA-F]{1,8}$|\w+:[x*!]:[0-9]+:|[~^]?[0-9]+(?:\.[0-9]+){2,}$|[~^][0-9.]+$"
+)
 _PAREN = compiled(rb"\((?:redacted\)|[A-Za-z_]\w*(?:->|\.|::)[A-Za-z_])")
 """The beginning of an expression in brackets."""
 _IDEOGRAPH = compiled(rb"[\xe3-\xed][\x80-\xbf]{2}")
 """A sign of Chinese, Japanese or Korean: the value is described, as nobody types one blindly."""
-_DOTTED = compiled(rb"[A-Za-z_]+(?:\.[A-Za-z_]+)+$")
+_DOTTED = compiled(rb"[A-Za-z_]+[0-9]{0,2}(?:\.[A-Za-z_]+)+$|[a-z-]+/[a-z-]+$")
 _REPEATED = compiled(rb"(.{2,10}?)\1{2,}$")
 _OWN_NAME = compiled(
-    rb"(?i)[a-z]\w*?(?:_|(?-i:(?=[A-Z])))(?:password|passwd|token|secret|(?:api_?)?key|credentials?)s?[,;:)]*$"
+    rb"(?i)[a-z]\w*?(?:_|(?-i:(?=[A-Z])))(?:password|passwd|token|secret|(?:api_?)?key|credentials?)s?[,;:)]*$|"
+    rb"(?:password|passwd|token|secret|api_?key)_[a-z_]+[,;:)]*$"
 )
+_BEGINS_AS_NAME = compiled(rb"(?i)(?:password|passwd|token|secret|api_?key)_[a-z_]+$")
 _TYPE_NAME = compiled(
     rb"(?:[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Token|String|Str|Bytes|Types?|Secret|Key|Password|Field|Option)|Uint8Array|"
     rb"(?:string|String|boolean|undefined|Optional|unknown)[?]?)[,;:)\]}|]*$"
 )
-_IDENTIFIER = compiled(rb"[A-Za-z_]+[,;.]?$")
-_CONSTANT = compiled(rb"[A-Z]+(?:_[A-Z]+)+$")
+_IDENTIFIER = compiled(rb"(?:[A-Za-z_]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[,;.]?$")
+_CLASS_OF_API = compiled(rb"V[0-9](?:alpha|beta)?[0-9]?[A-Z][a-z]")
+_CONSTANT = compiled(rb"[A-Z]+(?:[_-][A-Z]+)+$")
 _CAMEL_OR_SNAKE = compiled(rb"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
 _NAMES_ITSELF = compiled(
     rb"(?i)^[a-z_. :/-]*(?:passw|passphrase|secret|token|api_?key|credential|auth)[a-z_. :/-]*$"
@@ -196,11 +203,13 @@ def is_environment(value: bytes) -> bool:
     head = value[:LOOKED_AT]
     if not is_setting(head) or (_EXPRESSION.match(head) and is_spoken(head)):
         return False
-    return not (names_itself(head) or ends_as_name(head))
+    return not (names_itself(head) or ends_as_name(head) or _BEGINS_AS_NAME.match(head))
 
 
 def is_literal(value: bytes) -> bool:
     """An unquoted value in code, so it must not be a name or a type either."""
+    if pairs := _PAIRS_FOLLOW.search(value):
+        value = value[: pairs.start()]
     if not is_setting(value) or _EXPRESSION.match(value[:LOOKED_AT]) or is_expression(value):
         return False
     # Names of variables and types are short and in camel or snake case; long ones are random.
@@ -213,7 +222,7 @@ _TYPE_WORDS = frozenset(
     b"false optional undefined void char varchar const self this auto dict list array buffer "
     b"field input secret password passwd token value default required hidden literal unicode "
     b"readonly type enum yes no on off file stdin prompt ignore inherit never always env vault "
-    b"return await async success failed failure passed error warning".split()
+    b"allow deny ask return await async success fail failed failure passed error warning".split()
 )
 _NAME_OF_CODE = compiled(rb"(?i)(?:arg|param|input|config|setting|option|env|user|data|req|res)s?$")
 
@@ -235,7 +244,7 @@ _DESCRIPTIONS = frozenset(
 
 def is_expression(value: bytes) -> bool:
     """Code where a literal would stand: a call, a member, a variable, a type, a template."""
-    head = value[:LOOKED_AT]
+    head = value[:LOOKED_AT].rstrip(b"`")
     if _OWN_NAME.match(head) or _TYPE_NAME.match(head):
         return True
     return bool(_REFERENCE.match(head)) and not (_DIGIT_INSIDE.search(head) and b"(" not in head)
@@ -244,6 +253,8 @@ def is_expression(value: bytes) -> bool:
 def is_literal_text(value: bytes) -> bool:
     """Anything but code, or what is written where somebody has to fill in a value."""
     head = value[:LOOKED_AT]
+    if pairs := _PAIRS_FOLLOW.search(head):
+        head = head[: pairs.start()]
     if is_expression(head) or _TO_FILL_IN.match(head) or _CHECKED.match(head):
         return False
     if _MASK.search(head) or _WRITTEN_BY_CODE.match(head):
@@ -265,6 +276,8 @@ def is_quoted(value: bytes) -> bool:
     """A value in quotes under a name such as `password`: anything but a label or an identifier."""
     head = value[:LOOKED_AT]
     if not is_setting(head) or _NAMES_ITSELF.match(head) or is_label(head) or ends_as_name(head):
+        return False
+    if _CLASS_OF_API.match(head) or _CONSTANT.match(head):
         return False
     return not (_IDENTIFIER.match(head) and _CAMEL_OR_SNAKE.search(head) and is_spoken(head))
 
@@ -325,6 +338,8 @@ def is_mixed(value: bytes) -> bool:
     """Letters with digits or symbols among them: a password, not a word, a number or a call."""
     head = value[:LOOKED_AT]
     others = _DIGIT.search(head) or _SYMBOL.search(head)
+    if _CLASS_OF_API.match(head):
+        return False
     return bool(others and _LETTER.search(head)) and is_literal(head) and not _NUMBER.match(head)
 
 

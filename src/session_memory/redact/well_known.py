@@ -22,7 +22,8 @@ _SECRETS = (
 _TRANSLATED = (
     "senha senhas contrasena contraseña contrasenya clave claves wachtwoord heslo haslo hasło "
     "parola parole lozinka geslo losenord lösenord passord adgangskode salasana parool sifre şifre "
-    "geheim geheimnis jeton passe motdepasse пароль секрет"
+    "geheim geheimnis jeton passe motdepasse chave segredo cle chiave segreta sleutel schluessel "
+    "kunci rahasia sandi anahtar gizli klucz пароль секрет"
 )
 _HOLDERS = (
     "root admin administrator system super user username guest anonymous nobody owner "
@@ -60,10 +61,26 @@ so that there is one way to read a value and no time is lost on the others."""
 _SHORT_WORDS = frozenset(_SHORT.encode().split())
 _FILLERS = frozenset((b"abc", b"xyz", b"abcd", b"abcdef"))
 """What examples fill up with; alone it is somebody's password."""
-_PARTS = compiled(rb"(?<=[a-z])(?=[A-Z])|[-_.:/ ]+")
+_DESCRIBED = compiled(
+    (
+        "(?:this|that|not|an?|is|the|my|your|our|very|top|really|some|any|good|better|best|hard|to|be|"
+        "should|its?|in|for|of|and|keep|do|i|am|so|super|much|big|long)+(?:"
+        + "|".join(_SECRETS.split())
+        + ")$"
+    ).encode()
+)
+"""What says of itself that it is a secret, or a bad one: `notagoodsecret`."""
+_FAMOUS = frozenset(
+    (b"keyboard cat", b"utf-8", b"utf8", b"utf-16", b"latin1", b"latin-1", b"iso-8859-1", b"ascii")
+)
+"""Examples of documentation that are known as a whole, and names of encodings."""
+_BETWEEN = compiled(rb"[-_.:/ ]+")
+_PARTS = compiled(rb"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-_.:/ ]+")
 _OF_TESTS = frozenset(b"test tests testing fake mock mocked dummy example sample stub demo".split())
 LONGEST = 80
 _COUNT = 4
+_OF_TEST = 3
+"""Words from which on a value that begins as one of a test is one."""
 _SENTENCE = 4
 """Words from which on a value that names a secret, or has small words, is a sentence."""
 _SMALL_WORDS = frozenset(
@@ -77,19 +94,48 @@ def is_well_known(value: bytes) -> bool:
     """Whether every word of a value is one of defaults and examples, or it is a sentence."""
     if len(value) > LONGEST:
         return False
-    parts = [part.lower() for part in _PARTS.split(value.rstrip(b",;.)!")) if part]
-    words = [part for part in parts if not part.isdigit()]
-    numbers = [part for part in parts if part.isdigit()]
-    small = all(len(number) < _COUNT for number in numbers)
-    if small and len(words) >= _SENTENCE and b"".join(words).isalpha():
-        spoken = sum(word in _SMALL_WORDS for word in words) > 1
-        if spoken or not _NOUNS.isdisjoint(words):
-            return True
-    named = [word for word in words if word not in _FILLERS]
-    if not named or not all(word in _SHORT_WORDS or _GLUED.match(word) for word in named):
-        return False
+    value = value.rstrip(b",;.)!")
+    if value.lower() in _FAMOUS or _is_sentence(value):
+        return True
+    parts = [part.lower() for part in _PARTS.split(value) if part]
+    words = [part for part in parts if not part.isdigit() and part not in _FILLERS]
+    if not words or not all(word in _SHORT_WORDS or _GLUED.match(word) for word in words):
+        return not set(parts) - set(words) and bool(_DESCRIBED.match(b"".join(parts)))
     # A number makes a password somebody's own, unless it counts the values of a test.
-    return not numbers or (len(words) > 1 and (small or words[0] in _OF_TESTS))
+    numbers = [part for part in parts if part.isdigit()]
+    return not numbers or (len(parts) > 2 and (_is_count(numbers) or words[0] in _OF_TESTS))
+
+
+def describes_key(value: bytes) -> bool:
+    """Three words or more, one of them for a secret and one more known: `acme-secret-value`."""
+    words = _spaced(value)
+    if len(words) < _OF_TEST or _NOUNS.isdisjoint(words) or not b"".join(words).isalpha():
+        return False
+    return sum(word in _SHORT_WORDS or bool(_GLUED.match(word)) for word in words) > 1
+
+
+def _is_sentence(value: bytes) -> bool:
+    """Words with something between them that name a secret, speak, or are a test's."""
+    parts = _spaced(value)
+    words = [part for part in parts if not part.isdigit()]
+    if len(words) >= _SENTENCE and not value.isascii():
+        return True
+    numbers = [part for part in parts if part.isdigit()]
+    if len(words) < _OF_TEST or not b"".join(words).isalpha() or not _is_count(numbers):
+        return False
+    if words[0] in _OF_TESTS:
+        return True
+    spoken = sum(word in _SMALL_WORDS for word in words) > 1
+    return len(words) >= _SENTENCE and (spoken or not _NOUNS.isdisjoint(words))
+
+
+def _spaced(value: bytes) -> list[bytes]:
+    """The words of a value; capitals separate none, as random letters have many."""
+    return [part.lower() for part in _BETWEEN.split(value) if part]
+
+
+def _is_count(numbers: list[bytes]) -> bool:
+    return all(len(number) < _COUNT for number in numbers)
 
 
 def is_well_known_login(value: bytes) -> bool:
