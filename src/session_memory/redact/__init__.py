@@ -16,7 +16,8 @@ Where a new rule goes:
 
 `frozen_rules` never changes. Every rule brings samples that must and must not match; the tests
 take them from the rule. `value_checks` holds the checks that tell a secret from a placeholder,
-`rule` what a rule can say, `rule_table` the order of all rules.
+`well_known` those that know defaults and examples, `surroundings` those that look at the text
+around a value, `rule` what a rule can say, `rule_table` the order of all rules.
 """
 
 from session_memory.redact.engine import Hit, Redactor

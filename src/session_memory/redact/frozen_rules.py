@@ -1,8 +1,8 @@
 """Four rules whose results must never change (EXT-30 to 33).
 
 The last one takes any value. Exceptions are what is no value: a reference or an expression in code
-(`token = get_token()`, `password: ${PASSWORD}`), a placeholder that has to be filled in, and a rule
-that values are checked by.
+(`token = get_token()`, `password: ${PASSWORD}`), a placeholder that has to be filled in, a default
+that everybody knows, the name of a secret that is elsewhere, and a rule that values are checked by.
 """
 
 from __future__ import annotations
