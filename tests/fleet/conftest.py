@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from tests.fleet.commands import run
 from tests.invariants.sessions import write_flavors
+from tests.servers import *  # noqa: F403  # fixtures
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.fleet import export, records
@@ -40,3 +43,15 @@ def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     space.sweep()
     assert export.part_name(4) != export.part_name(3)
     return space
+
+
+@pytest.fixture
+def home(fence: Path, tmp_path: Path) -> Path:
+    """A home whose store holds sessions in which something recurs, and an export of it."""
+    space = Workspace(tmp_path / "space")
+    space.write(*(troubled(seed) for seed in range(20, 26)))
+    space.sweep()
+    (fence / "memory").mkdir()
+    shutil.copytree(space.store_directory, fence / "memory" / "data")
+    run(fence, "fleet", "export", "--events", str(fence / "parquet"))
+    return fence

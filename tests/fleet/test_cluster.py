@@ -8,21 +8,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 import pytest
-from tests.fleet.conftest import troubled
+from tests.fleet.commands import WAIT_S, environment, run, sessions_of, start, until
 
 from session_memory.fleet.engine import connected
 from session_memory.fleet.where import Where
-from session_memory.testing.workspace import Workspace
 
-ROOT = Path(__file__).resolve().parents[2]
-WAIT_S = 120
 SUBJECT = ["-days", "2", "-nodes", "-newkey", "rsa:2048", "-subj"]
 
 
@@ -33,14 +29,6 @@ class Cluster(NamedTuple):
     tls: tuple[str, ...]
     folder: Path
     nannies: tuple[int, ...]
-
-
-def until(found: Callable[[], object], what: str) -> None:
-    """Wait for something that takes as long as the machine is slow."""
-    ends = time.monotonic() + WAIT_S
-    while not found():
-        assert time.monotonic() < ends, f"{what} did not come"
-        time.sleep(0.05)
 
 
 def make_certificates(folder: Path) -> dict[str, str]:
@@ -55,16 +43,6 @@ def make_certificates(folder: Path) -> dict[str, str]:
     ):  # fmt: skip
         subprocess.run(["openssl", *words], check=True, capture_output=True)
     return {"ca": ca, "cert": cert, "key": key}
-
-
-def environment(home: Path) -> dict[str, str]:
-    return {
-        "HOME": str(home),
-        "SESSION_MEMORY_HOME": str(home / "memory"),
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-        "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
-    }
 
 
 @pytest.fixture(scope="session")
@@ -118,52 +96,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     until(
         lambda: not sessions_of(*(process.pid for process in started)), "the end of all processes"
     )
-
-
-def sessions_of(*leaders: int) -> list[int]:
-    """Processes that are left of these process groups."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[3]) in leaders and fields[0] != "Z":
-                found.append(int(entry.name))
-    return found
-
-
-def start(home: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "session_memory", *words],
-        env=environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def run(home: Path, *words: str, code: int = 0) -> str:
-    process = start(home, *words)
-    out, err = process.communicate(timeout=WAIT_S * 2)
-    assert process.returncode == code, err
-    assert code or not err  # no library says anything to users, not even at its end
-    until(lambda: not sessions_of(process.pid), "the end of all its processes")
-    return out if code in (0, 3) else err
-
-
-@pytest.fixture
-def home(fence: Path, tmp_path: Path) -> Path:
-    """A home whose store holds sessions in which something recurs, and an export of it."""
-    space = Workspace(tmp_path / "space")
-    space.write(*(troubled(seed) for seed in range(20, 26)))
-    space.sweep()
-    (fence / "memory").mkdir()
-    shutil.copytree(space.store_directory, fence / "memory" / "data")
-    run(fence, "fleet", "export", "--events", str(fence / "parquet"))
-    return fence
 
 
 @pytest.mark.rows("FLT-06", "FLT-01")

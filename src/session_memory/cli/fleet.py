@@ -141,7 +141,8 @@ def measure(app: App, *, common: _Options) -> None:
     """Compare sessions before and after a rule was given, as `rules measure` does.
 
     Sessions come from the export; which rules there are, when they were given and what is under
-    trial, from the catalog of this machine. Nothing is saved.
+    trial, from the catalog of this machine. Nothing is saved. Rules that agents know by their
+    guards alone are left to `rules measure`.
 
     \b
     Examples:
@@ -156,6 +157,7 @@ def measure(app: App, *, common: _Options) -> None:
         from session_memory.fleet.measure import measure_all
         from session_memory.measure.run import MeasureInput
         from session_memory.store.given_files import read_given
+        from session_memory.store.guard_files import read_guards
         from session_memory.store.trial_files import read_trials
 
         data = app.paths.data
@@ -166,6 +168,10 @@ def measure(app: App, *, common: _Options) -> None:
     else:
         texts = {name: pattern.current.text for name, pattern in catalog.patterns.items()}
         click.echo(fit(report(measured.effects, texts)))
+    in_files = {one.pattern_id for one in (*material.given, *material.trials)}
+    guarded = {one.pattern_id for one in read_guards(data).given} & catalog.patterns.keys()
+    if left := guarded - in_files:
+        app.note(f"not measured here: {len(left)} rules given by guards alone (`rules measure`)")
     _end(app, (*fleet.mining.damaged, *measured.damaged))
 
 
@@ -394,7 +400,7 @@ def _disk_errors() -> Generator[None]:
         where = f": {error.filename}" if error.filename else ""
         raise SessionMemoryError(
             f"cannot read or write{where}: {error.strerror or error}",
-            hint="free some space, or name another place with --work",
+            hint="is the place there, and is there space? --work names another one for signals",
         ) from None
 
 

@@ -12,12 +12,14 @@ import logging
 import os
 import pickle
 import platform
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from dask import config as dask_config
-from distributed import Client, Nanny, Scheduler, SpecCluster, Worker, as_completed
+from distributed import Client, Future, Nanny, Scheduler, SpecCluster, Worker, as_completed
+from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 
@@ -30,6 +32,10 @@ from session_memory.fleet.where import Where, check_where, split_address
 
 T = TypeVar("T")
 CONNECT_S = 10
+LOOK_S = 60
+"""How often to see whether there are workers at all, while nothing comes back."""
+WITHOUT_WORKERS_S = 300
+"""How long a cluster may be without any before that is an error, not a wait without end."""
 _CONFIG: dict[str, object] = {
     # Every part of a cluster wakes up many times a second for figures nobody looks at here.
     "distributed.worker.profile.enabled": False,
@@ -40,7 +46,8 @@ _CONFIG: dict[str, object] = {
     "distributed.admin.system-monitor.disk": False,
     "distributed.client.scheduler-info-interval": "1 minute",
     "distributed.scheduler.active-memory-manager.start": False,  # no result is kept twice
-    "distributed.scheduler.no-workers-timeout": "5 minutes",  # an error, not a wait without end
+    # Killed workers not back within 15 seconds would never be: a busy machine takes longer.
+    "distributed.deploy.lost-worker-timeout": "1 hour",
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     # Giving back 64 KB at a time, as Dask would have it, is a system call for every few digests.
@@ -81,7 +88,7 @@ class DaskEngine:
         ]
         try:
             self._progress(0, len(calls), what)
-            for done, future in enumerate(as_completed(futures), 1):
+            for done, future in enumerate(self._completed(what, futures), 1):
                 packed: bytes = future.result()
                 self.shuffled += len(packed)
                 future.release()
@@ -92,6 +99,8 @@ class DaskEngine:
                 f"{what}: workers were killed again and again at the same part ({error.task})",
                 hint="is their memory enough? a worker needs about 500 MB",
             ) from None
+        except FutureCancelledError as error:
+            raise _scheduler_gone(what, error) from None
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"a worker lacks packages ({error.name})",
@@ -101,9 +110,40 @@ class DaskEngine:
             for future in futures:
                 future.release()
 
+    def _completed(self, what: str, futures: Sequence[Future[bytes]]) -> Iterator[Future[bytes]]:
+        """Futures as they end; an error where there is nobody left who could end one."""
+        waiting, seen = set(futures), time.monotonic()
+        while waiting:
+            try:
+                for future in as_completed(tuple(waiting), timeout=LOOK_S):
+                    waiting.discard(future)
+                    yield future
+            except TimeoutError:
+                if self._has_workers(what):
+                    seen = time.monotonic()
+                elif time.monotonic() - seen >= WITHOUT_WORKERS_S:
+                    raise SessionMemoryError(
+                        f"{what}: the cluster has had no workers for {WITHOUT_WORKERS_S // 60}"
+                        " minutes",
+                        hint="see why they end; what was mined is kept, so run it again",
+                    ) from None
+
+    def _has_workers(self, what: str) -> bool:
+        try:
+            return _workers(self._client) > 0
+        except OSError as error:
+            raise _scheduler_gone(what, error) from None
+
     def shares(self, parts: Sequence[str]) -> list[list[str]]:
         """The parts dealt out: a few shares for each worker, in order."""
         return deal_out(parts, _workers(self._client))
+
+
+def _scheduler_gone(what: str, error: BaseException) -> SessionMemoryError:
+    return SessionMemoryError(
+        f"{what}: the scheduler is gone ({str(error).splitlines()[0]})",
+        hint="start it again; what was mined is kept, so run it again",
+    )
 
 
 def _packed(task: Callable[..., object], *arguments: object) -> bytes:
