@@ -29,7 +29,8 @@ SESSIONS = 6
 class Served:
     """`session-memory hub serve` in a process of its own, on a port that it keeps."""
 
-    def __init__(self, database: str, directory: Path) -> None:
+    def __init__(self, database: str, directory: Path, *options: str) -> None:
+        self._options = options
         self._environment = {**os.environ, "HUB_DATABASE": database}
         self._objects, self._vault = storage(directory)
         self._port = free_port()
@@ -40,7 +41,7 @@ class Served:
     def start(self) -> subprocess.Popen[str]:
         started = subprocess.Popen(
             [sys.executable, "-m", "session_memory", "hub", "serve", "--port", str(self._port),
-             "--objects", self._objects, "--vault", self._vault],
+             "--objects", self._objects, "--vault", self._vault, *self._options],
             env=self._environment, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert started.stdout is not None

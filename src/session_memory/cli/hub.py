@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -364,3 +364,31 @@ def audit(app: App, database: str | None, team: str, limit: int) -> None:
         for each in found
     ]  # fmt: skip
     click.echo(table(lines, ("at", "device", "request", "project", "status", "items", "bytes")))
+
+
+@click.command(name="audit-prune")
+@database_option
+@click.option("--keep-days", type=click.IntRange(1, 36_500), required=True, metavar="DAYS",
+              help="Delete requests that are older.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only count them.")
+@json_option
+@pass_app
+def audit_prune(app: App, database: str | None, keep_days: int, *, dry_run: bool) -> None:
+    """Delete old requests of all teams from the audit, as the owner of the database.
+
+    The role that serves cannot: it must not be able to hide what was done with it.
+
+    \b
+    Examples:
+      session-memory hub audit-prune --database postgresql://owner@db/hub --keep-days 365
+    """
+    before = datetime.fromtimestamp(app.clock() / 1000, UTC) - timedelta(days=keep_days)
+    with needing_packages():
+        from session_memory.hub import admin
+
+        count = admin.prune_audit(_needed(database, "database"), before, dry_run=dry_run)
+    if app.json:
+        emit_json({"requests": count, "before": before.isoformat(), "dry_run": dry_run})
+    else:
+        click.echo(f"{'would delete' if dry_run else 'deleted'} {count} requests"
+                   f" before {before:%Y-%m-%d}")  # fmt: skip

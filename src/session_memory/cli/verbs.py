@@ -159,6 +159,7 @@ HUB = Section(
         "devices": Verb("hub:devices", "List devices and open invites of a team."),
         "revoke": Verb("hub:revoke", "End the token of a device or invite."),
         "audit": Verb("hub:audit", "List requests of a team's devices."),
+        "audit-prune": Verb("hub:audit_prune", "Delete old requests from the audit."),
         "export": Verb("fleet:hub_export", "Write what a team shares as Parquet."),
         "restore": Verb("hub:restore", "Forget again what a restored backup brought back."),
     },

@@ -6,6 +6,7 @@ import secrets
 from datetime import datetime, timedelta
 
 import msgspec
+import psycopg
 
 from session_memory.errors import NotFound, UsageError
 from session_memory.hub.database import Connection, Pool, limit, transaction
@@ -14,6 +15,7 @@ from session_memory.hub.objects import Texts
 from session_memory.hub.tokens import new_token
 
 INVITE_DAYS = 7
+PRUNED_AT_ONCE = 10_000
 
 
 class Invited(msgspec.Struct, frozen=True):
@@ -165,3 +167,23 @@ def audit(pool: Pool, team: str, limit: int) -> list[AuditLine]:
             (limit,),
         ).fetchall()
     return [AuditLine(*row) for row in reversed(rows)]
+
+
+def prune_audit(url: str, before: datetime, *, dry_run: bool = False) -> int:
+    """Delete requests of every team that are older, as the database's owner; returns how many."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        if dry_run:
+            row = connection.execute(
+                "SELECT count(*) FROM hub.audit WHERE at < %s", (before,)
+            ).fetchone()
+            return row[0] if row else 0
+        total = 0
+        while True:  # in steps, so that nobody waits for one long transaction
+            deleted = connection.execute(
+                "DELETE FROM hub.audit WHERE id IN"
+                " (SELECT id FROM hub.audit WHERE at < %s ORDER BY at LIMIT %s)",
+                (before, PRUNED_AT_ONCE),
+            ).rowcount
+            total += deleted
+            if deleted < PRUNED_AT_ONCE:
+                return total

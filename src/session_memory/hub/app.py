@@ -213,7 +213,7 @@ class _trouble_told:  # noqa: N801  # reads as a statement
         return None
 
     def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
-        away = (database.TROUBLE, PoolTimeout, *objects.TROUBLE)
+        away = (*database.TROUBLE, PoolTimeout, *objects.TROUBLE)
         if isinstance(error, away):
             raise RequestError(
                 "unavailable", "the hub cannot reach its storage now", "repeat it later"
@@ -239,7 +239,7 @@ def _audit(
                     answer.bytes,
                 ),
             )
-    except (database.TROUBLE, PoolTimeout) as error:
+    except (*database.TROUBLE, PoolTimeout) as error:
         # An access that cannot be noted is not answered; repeating it changes nothing.
         raise RequestError("unavailable", "the hub cannot note this request now") from error
 

@@ -21,8 +21,8 @@ SETTINGS = {
     "jit": "off",  # compiling a query takes longer than running any of ours
     "random_page_cost": "1.1",  # indexes lie in memory or on a fast disk
 }
-TROUBLE = psycopg.OperationalError
-"""What a database raises that is away, starting, or full; a pool that waited too long too."""
+TROUBLE = (psycopg.OperationalError, psycopg.InternalError)
+"""What a database raises that is away, starting, full or damaged."""
 
 
 class Caller(msgspec.Struct, frozen=True):

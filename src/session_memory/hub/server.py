@@ -129,5 +129,5 @@ class _Announcing(uvicorn.Server):
 def _keep_up(hub: Hub, stop: threading.Event) -> None:
     """Delete outside of the database what an instance that ended in between left to delete."""
     while not stop.wait(UPKEEP_SECONDS):
-        with suppress(database.TROUBLE, PoolTimeout, *objects.TROUBLE):
+        with suppress(*database.TROUBLE, PoolTimeout, *objects.TROUBLE):
             finish(hub.pool, hub.texts)
