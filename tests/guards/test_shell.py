@@ -247,56 +247,12 @@ def test_no_line_makes_the_reader_fail() -> None:
 
 
 def test_no_line_makes_a_guard_fail(tmp_path: Path) -> None:
-    pieces = [
-        "cd",
-        "pushd",
-        "popd",
-        "~",
-        "~$USER/x",
-        "$X",
-        "-",
-        "--",
-        "-C",
-        "-C$X",
-        "--prefix=",
-        "git",
-        "push",
-        "tag",
-        "HEAD",
-        ":",
-        "npx",
-        "uvx",
-        "uv",
-        "run",
-        "tool",
-        "mise",
-        "x",
-        "@",
-        "@a/b",
-        "python",
-        "-m",
-        "sudo",
-        "-u",
-        "env",
-        "GIT_DIR=x",
-        "export",
-        "=",
-        "make",
-        "check",
-        "sed",
-        "-i",
-        "-f",
-        "tee",
-        ">",
-        "(",
-        ")",
-        "&&",
-        "||",
-        "|",
-        "a/../b",
-        "\x00",
-        "''",
-    ]
+    text = (
+        "cd;pushd;popd;~;~$USER/x;$X;-;--;-C;-C$X;--prefix=;git;push;tag;HEAD;:;npx;uvx;uv;run;tool"
+        ";mise;x;@;@a/b;python;-m;sudo;-u;env;GIT_DIR=x;export;=;make;check;sed;-i;-f;tee;>;(;);&&"
+        ";||;|;a/../b;\0;''"
+    )
+    pieces = text.split(";")
     rules = (
         NPM,
         "Never push to main.",
