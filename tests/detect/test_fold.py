@@ -11,6 +11,7 @@ from tests.detect.digests import mined, signal
 
 from session_memory.core.loop.patterns import Candidate, Mined, Signal
 from session_memory.core.schema import RuleStatement
+from session_memory.detect import cluster as cluster_of_many
 from session_memory.detect.cluster import candidates_of, cluster, count_keys
 from session_memory.detect.fold import Fold
 from session_memory.detect.names import Loci, find_loci, find_names
@@ -97,6 +98,9 @@ def test_counting_in_parts_and_leaving_out_what_is_single_changes_nothing(
     recurring = [one for one in whole if one.sessions > 1]
     checked = cluster(lambda: evidence)
     assert checked == recurring
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster_of_many, "FEW", 1)  # as where there are more than fit in memory
+        assert cluster(lambda: evidence) == checked
     counts = count_keys(evidence)
     chance.shuffle(made)  # pyright: ignore
     parts = [[one for family in made[at::3] for one in family] for at in range(3)]

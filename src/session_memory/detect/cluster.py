@@ -1,12 +1,14 @@
 """Signals of many sessions counted into candidates: by type and locus, near duplicates joined.
 
 Three passes over the evidence, each of which can be made over its parts and put together: count
-keys, find what has near duplicates, count what may recur. So memory grows with what recurs.
+keys, find what has near duplicates, count what may recur. So memory grows with what recurs. Few
+sessions are read once and need no first pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from session_memory.core.loop.patterns import Candidate, Mined
 from session_memory.detect.fold import Fold
@@ -14,6 +16,8 @@ from session_memory.detect.loci import command_locus
 from session_memory.detect.names import Statuses, find_loci, find_names
 from session_memory.detect.survey import KeyCounts
 
+FEW = 2000
+"""Sessions whose signals are kept while they are counted: some ten megabytes."""
 Evidence = Callable[[], Iterable[Mined]]
 """Mined sessions, the newest first; a session and its sub-agents follow each other."""
 
@@ -28,12 +32,22 @@ def cluster(
     that was decided on.
     """
     statuses = statuses or {}
-    counts = None if single_sessions else count_keys(evidence())
-    second = None if single_sessions else KeyCounts(second=True)
+    everything = iter(evidence())
+    few = tuple(islice(everything, FEW))
+    counts = second = None
+    if len(few) < FEW:
+        evidence = _known(few)
+    elif not single_sessions:
+        counts, second = count_keys(chain(few, everything)), KeyCounts(second=True)
+    del few, everything
     names = find_names(find_loci(evidence(), counts, second), statuses)
     fold = Fold(names, second)
     fold.add_all(evidence())
     return candidates_of(fold, statuses, single_sessions=single_sessions)
+
+
+def _known(sessions: Sequence[Mined]) -> Evidence:
+    return lambda: sessions
 
 
 def count_keys(evidence: Iterable[Mined]) -> KeyCounts:
