@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from tests.redact.secret_values import ALNUM, Source
 
 from session_memory.redact import Redactor
 from session_memory.redact.surroundings import repeats_name
@@ -176,6 +179,8 @@ def test_what_stands_in_the_place_of_a_secret_stays(text: str) -> None:
         ("token = 'lanternfishes'", "lanternfishes"),
         ("api_key = 'shop-secret-key-2031'", "shop-secret-key-2031"),
         ("password: LanternFish", "LanternFish"),
+        ("db_password = '^kD9lantern'", "^kD9lantern"),
+        ("db_password = '(9x[lantern'", "(9x[lantern"),
         ("mongodb+srv://lanternfishes23:velvet9x@db.test/shop", "velvet9x"),
         ("self.fetch(url, auth_password='velvet')", "velvet"),
         ("localStorage.setItem('token', 'qXvJzKwB9hGp')", "qXvJzKwB9hGp"),
@@ -185,6 +190,14 @@ def test_a_literal_beside_it_is_still_found(text: str, secret: str) -> None:
     shown = REDACTOR.redact_text(text)
     assert secret in text
     assert secret not in shown
+
+
+@pytest.mark.parametrize("text", ['db_password = "@"', '"access_token": "@"', "API_KEY=@"])
+def test_generated_values_are_not_taken_for_words_or_code(text: str) -> None:
+    source = Source(random.Random(7), ())
+    for _ in range(300):
+        value = source.text(ALNUM, 16, 40)
+        assert value not in REDACTOR.redact_text(text.replace("@", value))
 
 
 def test_the_user_of_an_address_stays_beside_the_password() -> None:

@@ -54,7 +54,7 @@ _LINE_AFTER = compiled(rb"[ \t]*(?:(?:#|//|;)[^\r\n]*)?(?:\r?\n|$)")
 _QUOTES = (b'"', b"'")
 _SHORT = compiled(rb"(?i)(?:pass|pwd)[^a-z]")
 _IN_WORD = compiled(
-    rb"(?<![a-z])(?:(?:by|com|encom|band|low|high|mini|ask|sur|tres|over|under|multi|tres|im)|[a-z])$"
+    rb"(?<![a-z])(?:by|com|encom|band|low|high|mini|ask|sur|tres|over|under|multi|im|[a-z])$"
 )
 """What makes another word of `pass`."""
 _FOUNDING = compiled(rb"(?i)(?:^|[^\w])(?:password|secret)\s*[:=]\s*['\"]?$")

@@ -34,7 +34,7 @@ _PAIR = compiled(rb"([^\r\n]*)['\"`]\s*,\s*[brufl@]{0,2}\\*['\"`]$")
 _ARN = compiled(rb"\barn:[^\s\"']*:secret:$")
 """What follows in an address of Amazon is the name of a secret."""
 _LOOP = compiled(rb"\bfor\s[^\r\n]{0,40}\sin\s")
-_LONGEST_WORD = 14
+_LONGEST_WORD = 12
 
 
 def is_literal_here(text: bytes, start: int, end: int) -> bool:

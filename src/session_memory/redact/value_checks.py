@@ -13,7 +13,7 @@ LOOKED_AT = 256
 """Bytes of a value that are checked: nothing longer is a placeholder."""
 
 _VARIABLE = compiled(
-    rb"[?&]\w+=|['\"]\s?[+.&]\s?[A-Za-z_$(]|['\"]?\$[({]|\$env:|['\"]\$\w+['\"]?$|%~|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*(?:\\[nrt])*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%[sd](?:$|[^\w])|%[({]|--[a-z]|\$[a-z_]\w*-$|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
+    rb"[?&]\w+=|['\"]\s?[+.&]\s?[A-Za-z_$(]|['\"]?\$[({]|\$env:|['\"]\$\w+['\"]?$|%~|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*(?:\\[nrt])*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%[sd](?:$|[^\w])|%[({]|--[a-z-]+$|\$[a-z_]\w*-$|\[[A-Za-z0-9]-[A-Za-z0-9]|\\[dws][+*{]|%[A-Za-z_]+%$|@[({]|"
     rb"#[{(]|#[A-Za-z_][\w.]*#$|"
     rb"\[[A-Za-z _-]+\]$|:[a-z_]+$|:[A-Z_][A-Z0-9_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
@@ -90,15 +90,18 @@ _CHECKED = compiled(rb"(?i)(?:required|nullable|sometimes|present|string|min:|ma
 _WRITTEN_BY_CODE = compiled(rb"%[sd](?:$|[^\w])|https?://[^@\s]*$|\[[A-Za-z0-9]-[A-Za-z0-9]")
 """A format string, an address or a regular expression, in the place of the value."""
 _INTERPOLATED = compiled(
-    rb"\{[A-Za-z_][\w.]*(?:![rsa])?\}|^\{[A-Za-z_][\w.]*[!(\[]|[$#]\{[A-Za-z_]|^%\([a-z_]+\)s"
+    rb"\{[a-z_]{3}[\w.]*(?:![rsa])?\}|^\{[a-z_]{3}[\w.]*[!(\[]|[$#]\{[A-Za-z_][\w.]{2}|^%\([a-z_]+\)s"
 )
 """A text that is put together by code: `f"{user}-{token}"`."""
 _REGEX = compiled(
-    rb"[/(]*\^[\w\\(\[]|[\[(]+\?[:=!<]|\(?\[\^|\(?\[[a-zA-Z0-9]-[a-zA-Z0-9]|\(?\\[wdsWDS]|\{\w+\.pattern"
+    rb"\(*/\^|\^(?:[\\(\[]|.*\$$)|[\[(]+\?[:=!<]|\(?\[\^|"
+    rb"\(?\[[a-zA-Z0-9]-[a-zA-Z0-9]|\(?\\[wdsWDS]|\{\w+\.pattern"
 )
-_VERSION = compiled(
-    rb"\w[\w.]*\[-?[0-9]*\]\.\w+$|0x[0-9a-fA-F]{1,8}$|\w+:[x*!]:[0-9]+:|[~^]?[0-9]+(?:\.[0-9]+){2,}$|[~^][0-9.]+$"
+_NOTATION = compiled(
+    rb"\w[\w.]*\[-?[0-9]*\]\.\w+$|0x[0-9a-fA-F]{1,8}$|\w+:[x*!]:[0-9]+:|"
+    rb"[~^]?[0-9]+(?:\.[0-9]+){2,}$|[~^][0-9.]+$"
 )
+"""A path into data, an address in memory, a line of /etc/passwd, a version, an object id."""
 _PAREN = compiled(rb"\((?:redacted\)|[A-Za-z_]\w*(?:->|\.|::)[A-Za-z_])")
 """The beginning of an expression in brackets."""
 _IDEOGRAPH = compiled(rb"[\xe3-\xed][\x80-\xbf]{2}")
@@ -115,8 +118,9 @@ _TYPE_NAME = compiled(
     rb"(?:string|String|boolean|undefined|Optional|unknown)[?]?)[,;:)\]}|]*$"
 )
 _IDENTIFIER = compiled(rb"(?:[A-Za-z_]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[,;.]?$")
-_CLASS_OF_API = compiled(rb"V[0-9](?:alpha|beta)?[0-9]?[A-Z][a-z]")
+_CLASS_OF_API = compiled(rb"V[0-9](?:(?:alpha|beta)[0-9])?(?:[A-Z][a-z]+)+$")
 _CONSTANT = compiled(rb"[A-Z]+(?:[_-][A-Z]+)+$")
+_LONGEST_NAME = 24
 _CAMEL_OR_SNAKE = compiled(rb"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
 _NAMES_ITSELF = compiled(
     rb"(?i)^[a-z_. :/-]*(?:passw|passphrase|secret|token|api_?key|credential|auth)[a-z_. :/-]*$"
@@ -168,11 +172,11 @@ def is_value(value: bytes) -> bool:
 
 
 def _is_code(head: bytes) -> bool:
-    """A regular expression, a text that code puts together, a number with dots."""
+    """A regular expression, a text that code puts together, an expression, a notation."""
     return bool(
         _INTERPOLATED.search(head)
         or _REGEX.match(head)
-        or _VERSION.match(head)
+        or _NOTATION.match(head)
         or _PAREN.match(head)
     )
 
@@ -180,6 +184,8 @@ def _is_code(head: bytes) -> bool:
 def is_identifier(value: bytes) -> bool:
     """A name of code without quotes: of several words, of a class, or before a comma."""
     if not _IDENTIFIER.match(value) or not is_spoken(value):
+        return False
+    if len(value) >= _LONGEST_NAME and b"_" not in value:
         return False
     return bool(_CAMEL_OR_SNAKE.search(value)) or value.istitle() or value[-1:] in b",;"
 
@@ -213,7 +219,7 @@ def is_literal(value: bytes) -> bool:
     if not is_setting(value) or _EXPRESSION.match(value[:LOOKED_AT]) or is_expression(value):
         return False
     # Names of variables and types are short and in camel or snake case; long ones are random.
-    name = len(value) < 24 and _IDENTIFIER.match(value) and _CAMEL_OR_SNAKE.search(value)
+    name = len(value) < _LONGEST_NAME and _IDENTIFIER.match(value) and _CAMEL_OR_SNAKE.search(value)
     return not name and not _NAMES_ITSELF.match(value)
 
 
