@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
+from starlette.applications import Starlette
 
 from session_memory.core.sharing import hashes, wire
 from session_memory.hub.admin import Invitation, invite
@@ -49,6 +50,11 @@ def send(hub: Hub | str, request: Request) -> Response:
     """Give a request to the application as its server would, or to a server at an address."""
     if isinstance(hub, str):
         return _send_over_http(hub, request)
+    return asyncio.run(give(make_app(hub), request))
+
+
+async def give(app: Starlette, request: Request) -> Response:
+    """Give a request to an application."""
     path, _, query = request.path.partition("?")
     headers = [(name.lower().encode(), value.encode()) for name, value in request.headers.items()]
     if request.token is not None:
@@ -67,7 +73,7 @@ def send(hub: Hub | str, request: Request) -> Response:
     async def answer(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(make_app(hub)(scope, receive, answer))
+    await app(scope, receive, answer)
     start = sent[0]
     found = {name.decode(): value.decode() for name, value in start["headers"]}
     return Response(start["status"], b"".join(m.get("body", b"") for m in sent[1:]), found)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import threading
+from typing import Any
 
 import msgspec
 import pytest
-from tests.hub.team import PROJECT, Request, Team, send
+from tests.hub.team import PROJECT, Request, Response, Team, give, send
 
 from session_memory.core.sharing import wire
-from session_memory.hub.app import Hub
+from session_memory.hub import app as application
+from session_memory.hub import endpoints
+from session_memory.hub.app import Hub, make_app
 from session_memory.hub.limits import Rate
 
 
@@ -86,3 +91,41 @@ def test_health_says_ok_and_nothing_else_and_other_paths_say_nothing(hub: Hub) -
     assert send(hub, Request("GET", "/healthz")).body == b"ok"
     assert send(hub, Request("GET", "/v2/anything")).code == "not_found"
     assert send(hub, Request("GET", "/v1/push")).status == 405
+
+
+@pytest.mark.rows("HUB-14")
+def test_pushes_wait_for_each_other_and_one_too_many_comes_again(
+    team: Team, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(application, "PUSHES_AT_ONCE", 1)
+    monkeypatch.setattr(application, "PUSHES_WAITING", 1)
+    ann = team.device("Ann")
+    ann.share()
+    bodies = [msgspec.json.encode(ann.batch(ann.item("rule", f"r{n}", f"rule {n}"))) for n in "123"]
+    pushes = [Request("POST", "/v1/push", ann.token, body) for body in bodies]
+    refused = threading.Event()
+    taken = endpoints.push.push
+
+    def slowly(*given: Any) -> wire.Pushed:
+        assert refused.wait(60)
+        return taken(*given)
+
+    async def all_at_once() -> list[Response]:
+        app = make_app(hub)
+
+        async def one(request: Request) -> Response:
+            answer = await give(app, request)
+            if answer.status == 429:
+                refused.set()
+            return answer
+
+        found = asyncio.gather(*map(one, pushes))
+        searched = await give(app, Request("GET", "/v1/whoami", ann.token))
+        assert searched.status == 200, "nothing else waits"
+        return list(await found)
+
+    monkeypatch.setattr(endpoints.push, "push", slowly)
+    answers = asyncio.run(all_at_once())
+    assert sorted(answer.status for answer in answers) == [200, 200, 429]
+    (late,) = [answer for answer in answers if answer.status == 429]
+    assert (late.code, late.headers["retry-after"]) == ("slow_down", "5")

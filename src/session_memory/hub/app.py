@@ -63,7 +63,7 @@ class Hub:
 def make_app(hub: Hub) -> Starlette:
     """The application."""
     routes = [Route("/healthz", _healthz, methods=["GET"])]
-    pushing = CapacityLimiter(PUSHES_AT_ONCE)
+    pushing = _Line()
     routes += [
         Route(
             endpoint.path,
@@ -91,9 +91,28 @@ async def _unexpected(_request: Request, _error: Exception) -> Response:
     return _failed(RequestError("unavailable", "the hub failed", "repeat it later"))
 
 
-def _serving(
-    hub: Hub, endpoint: Endpoint, limiter: CapacityLimiter | None
-) -> Callable[[Request], object]:
+class _Line:
+    """Those who push, and those who wait to."""
+
+    def __init__(self) -> None:
+        self.turns = CapacityLimiter(PUSHES_AT_ONCE)
+        self.length = 0
+
+
+async def _in_line(line: _Line, hub: Hub, endpoint: Endpoint, call: Call) -> object:
+    """Answer when it is the request's turn; refuse it at once where too many wait."""
+    if line.length >= PUSHES_AT_ONCE + PUSHES_WAITING:
+        await run_in_threadpool(_audit, hub, endpoint, call.caller, 429, Answer(None))
+        wait = COME_AGAIN_SECONDS
+        raise RequestError("slow_down", "many devices push at once", f"repeat it in {wait} s", wait)
+    line.length += 1
+    try:
+        return await to_thread.run_sync(_answer, hub, endpoint, call, limiter=line.turns)
+    finally:
+        line.length -= 1
+
+
+def _serving(hub: Hub, endpoint: Endpoint, line: _Line | None) -> Callable[[Request], object]:
     async def serve(request: Request) -> Response:
         address = request.client.host if request.client else ""
         try:
@@ -102,13 +121,10 @@ def _serving(
             caller = await run_in_threadpool(_caller, hub, endpoint, request, address)
             body = await _body(request)
             call = Call(hub.pool, hub.texts, caller, body, request)
-            if limiter is not None and limiter.statistics().tasks_waiting >= PUSHES_WAITING:
-                await run_in_threadpool(_audit, hub, endpoint, caller, 429, Answer(None))
-                wait = COME_AGAIN_SECONDS
-                raise RequestError(
-                    "slow_down", "many devices push at once", f"repeat it in {wait} s", wait
-                )
-            answer = await to_thread.run_sync(_answer, hub, endpoint, call, limiter=limiter)
+            if line is None:
+                answer = await run_in_threadpool(_answer, hub, endpoint, call)
+            else:
+                answer = await _in_line(line, hub, endpoint, call)
         except RequestError as error:
             return _failed(error)
         return Response(
