@@ -1,8 +1,9 @@
 """mem_search on a big store, as the command line and the tools run it. Prints JSON when run.
 
-Queries are made of words that stand in the store. Each is asked over everything, in the biggest
-project, for failures alone and over the last 30 days of the store; then the command line is started
-for some of them, each in a process of its own, and a server answers some.
+Queries are made of words that stand in the store. Each is asked over everything, in the project with
+the most sessions, in a middle one and in the smallest, for failures alone and over the last 30 days
+of the store; then the command line is started for some of them, each in a process of its own, and a
+server answers some.
 
 `python -m tests.bench.search STORE QUERIES`
 """
@@ -109,11 +110,13 @@ def main(directory: str, count: int) -> None:
         for event in store.events(session.id, texts=True)
         if event.kind in ("user_prompt", "assistant_text")
     ]
-    biggest = Counter(session.project_key for session in sessions).most_common(1)[0][0]
+    by_size = [key for key, _ in Counter(s.project_key for s in sessions).most_common()]
     last = max(session.ended_at or 0 for session in sessions)
     filters: dict[str, dict[str, Any]] = {
         "all": {},
-        "one project": {"project_key": biggest},
+        "biggest project": {"project_key": by_size[0]},
+        "middle project": {"project_key": by_size[len(by_size) // 2]},
+        "smallest project": {"project_key": by_size[-1]},
         "failures": {"errors_only": True},
         "30 days": {"since": last - _MONTH_MS},
     }

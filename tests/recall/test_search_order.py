@@ -79,6 +79,15 @@ def test_varying_loses_nothing_and_keeps_the_order_of_a_session() -> None:
 
 
 @pytest.mark.rows("SRC-11")
+def test_the_last_two_of_a_page_are_of_sessions_that_it_does_not_show_yet() -> None:
+    known = [Hit(1 + number % 2, 2.0, number) for number in range(30)]
+    others = [Hit(9, 0.1, 100), Hit(8, 0.2, 99), Hit(8, 0.1, 101)]
+    page = varied([*known, *others])[:10]
+    assert [hit.session for hit in page[8:]] == [9, 8]
+    assert {hit.session for hit in page[:8]} == {1, 2}
+
+
+@pytest.mark.rows("SRC-11")
 def test_pages_follow_each_other_without_repeats(memory: Memory) -> None:
     said(memory, "a", *(f"heron number {n} " + "x" * n for n in range(23)))
     seen: list[str] = []

@@ -13,7 +13,7 @@ observation by the words it was put into. Measured on two sets of questions (doc
   better match than the same words far apart.
 - A hit in a session with further good hits, or in which the words occur somewhere, is more likely
   the one that was meant. So that one session does not fill a page, no more than seven of ten are
-  of the same one, and the last is of a session that the page does not show yet.
+  of the same one, and the last two are of sessions that the page does not show yet.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PAIRED = 0.5
 """What holding the words as neighbours, as the question has them, adds in the same way."""
 ALL_TERMS_BONUS = 0.25
 """Of the best score: every word present outweighs one of them often, but not by far."""
-PAGE, OF_ONE_SESSION, OF_OTHERS = 10, 7, 1
+PAGE, OF_ONE_SESSION, OF_OTHERS = 10, 7, 2
 VARIED_PAGES = 10
 """Further down nobody reads on to find another session."""
 

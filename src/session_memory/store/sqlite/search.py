@@ -356,8 +356,10 @@ def _in_scope(name: Index, scope: _Scope | None) -> _Condition:
         inner = "SELECT value FROM json_each(?)"
         if scope.observations is not None:
             own = msgspec.json.encode(scope.observations).decode()
+            ends = min(scope.observations, default=0), max(scope.observations, default=0)
             # As it stands the index would be asked once for each row: the sum keeps it from that.
-            return f"{name} WHERE {name}.rowid + 0 IN ({inner})", [own]
+            within = f"{name}.rowid BETWEEN ? AND ? AND {name}.rowid + 0 IN ({inner})"
+            return f"{name} WHERE {within}", [*ends, own]
         own = f"SELECT session_id FROM observation WHERE id = {name}.rowid"
         return f"{name} WHERE ({own}) IN ({inner})", [listed]
     if not scope.places and scope.runs:
