@@ -1,9 +1,9 @@
 """mem_search on a big store, as the command line and the tools run it. Prints JSON when run.
 
-Queries are made of words that stand in the store. Each is asked over everything, in the project with
-the most sessions, in a middle one and in the smallest, for failures alone and over the last 30 days
-of the store; then the command line is started for some of them, each in a process of its own, and a
-server answers some.
+Queries are made of words that stand in the store. Each is asked over everything, in the project
+with the most sessions, in a middle one and in the smallest, for failures alone and over the last 30
+days of the store; then the command line is started for some of them, each in a process of its own,
+and a server answers some.
 
 `python -m tests.bench.search STORE QUERIES`
 """
