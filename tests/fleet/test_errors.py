@@ -136,3 +136,19 @@ def test_what_cannot_work_is_refused_before_anything_starts(
     done = run_command("fleet", "detect", *words)
     assert (done.returncode, told in done.stderr) == (code, True), done.stderr
     assert "hint:" in done.stderr and len(done.stderr) < 1000
+
+
+@pytest.mark.rows("FLT-10")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3://AKIAKEY:sw0rdf1sh@bucket/x?endpoint_override=127.0.0.1:9&scheme=http",
+        "s3://AKIAKEY:sw0rdf1sh@/nowhere",
+        "nothing://AKIAKEY:sw0rdf1sh@bucket/x",
+    ],
+)
+def test_an_error_does_not_repeat_the_key_in_an_address(address: str) -> None:
+    with pytest.raises(SessionMemoryError) as raised:
+        Dataset(address).check("digests")
+    assert "sw0rdf1sh" not in f"{raised.value.message} {raised.value.hint}"
+    assert "://***@" in raised.value.message

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +31,14 @@ class Damaged(Exception):  # noqa: N818 - named by what is the matter, as in err
     """A file that is no whole Parquet file."""
 
 
+_LOGIN = re.compile(r"://[^/?#\s]*@")
+
+
+def _shown(text: str) -> str:
+    """An address, or an error that repeats it, for a person to read: without a key in it."""
+    return _LOGIN.sub("://***@", text)[:200]
+
+
 class Dataset:
     """One folder, by its path or URL; a value that travels to workers as that text."""
 
@@ -45,7 +54,7 @@ class Dataset:
                 self._fs, self._root = pafs.LocalFileSystem(), os.path.abspath(place)
         except (pa.ArrowInvalid, OSError) as error:
             raise UsageError(
-                f"no place for Parquet: {place[:200]} ({str(error)[:200]})",
+                f"no place for Parquet: {_shown(place)} ({_shown(str(error))})",
                 hint="give a folder, or an address such as s3://bucket/folder",
             ) from None
 
@@ -57,7 +66,7 @@ class Dataset:
             )
         except OSError as error:
             raise SessionMemoryError(
-                f"cannot list {self.place[:200]}: {str(error)[-200:]}",
+                f"cannot list {_shown(self.place)}: {_shown(str(error)[-200:])}",
                 hint="is the address right, and reachable?",
             ) from None
         names = [info.base_name for info in infos if info.base_name.endswith(_SUFFIX)]
@@ -67,7 +76,7 @@ class Dataset:
         """Raise unless the folder holds this table."""
         if not self.parts(table):
             raise NotFound(
-                f"no {table} in {self.place}",
+                f"no {table} in {_shown(self.place)}",
                 hint="`session-memory fleet export DIR` writes such a folder",
             )
 
@@ -80,7 +89,7 @@ class Dataset:
             folder = os.path.dirname(folder)
         if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
             raise UsageError(
-                f"cannot write to {self.place[:200]}",
+                f"cannot write to {_shown(self.place)}",
                 hint="give a folder of yours, or an address such as s3://bucket/folder",
             )
 
