@@ -47,6 +47,7 @@ GIVEN: dict[str, list[str]] = {
     "fleet redistil": ["--from", "{outside}/none", "--to", "{outside}/new"],
     "fleet export": ["{outside}/proposal.json/below"],
     "hub init": NO_HUB,
+    "hub audit-prune": [*NO_HUB, "--keep-days", "30"],
     **{f"hub {verb}": [*NO_HUB, *PLACES] for verb in ("serve", "doctor", "restore")},
     **{f"hub {verb}": [*NO_HUB, "--team", "shop"] for verb in ("devices", "audit", "invite")},
     "hub revoke": [*NO_HUB, *PLACES, "--team", "shop", "device"],

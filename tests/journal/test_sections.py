@@ -37,7 +37,8 @@ def started(root: Path, sections: tuple[Section, ...]) -> str:
     write_pages(state(), {os.path.realpath(root): sections}, 1)
     (state() / "hook.json").write_text(json.dumps({"inject": True}))
     payload = {"session_id": "s1", "hook_event_name": "SessionStart", "cwd": str(root)}
-    ran = run_hook("SessionStart", "claude", payload={**payload, "source": "startup"})
+    zone = os.environ["TZ"]  # the hook's day is that of its user
+    ran = run_hook("SessionStart", "claude", payload={**payload, "source": "startup"}, TZ=zone)
     assert (ran.code, ran.err) == (0, b"")
     output = json.loads(ran.out)
     assert list(output) == ["hookSpecificOutput"]
