@@ -9,6 +9,7 @@ import pytest
 
 _CHECK = """
 import sys
+import threading
 from session_memory.web.app import PAGES
 from session_memory.web.html import environment
 from session_memory.web.warm_up import WarmUp
@@ -18,7 +19,13 @@ assert not screens & set(sys.modules), screens & set(sys.modules)
 templates = environment()
 warm_up = WarmUp([name.partition(".")[0] for name in PAGES.values()], templates)
 assert warm_up.is_due
-warm_up.run()
+loading = threading.Thread(target=warm_up.run)
+with warm_up.held():
+    loading.start()
+    loading.join(0.3)
+    assert loading.is_alive()
+    assert not screens & set(sys.modules)
+loading.join()
 assert not warm_up.is_due
 assert screens <= set(sys.modules)
 assert len(templates.cache) == len(templates.list_templates(extensions=["html"]))

@@ -97,7 +97,8 @@ def make_app(
         answer = _endpoint(context, access, templates, _handler(name))
 
         def answer_first(request: Request) -> Response:
-            response = answer(request)
+            with warm_up.held():
+                response = answer(request)
             if warm_up.is_due and response.status_code == 200:  # a redirect is not yet a page
                 response.background = BackgroundTask(warm_up.run)
             return response

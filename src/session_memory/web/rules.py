@@ -53,9 +53,10 @@ def rules_page(web: WebContext, page_request: PageRequest) -> Page:
     """What awaits a decision first; with `all`, everything."""
     detected, policy = _look_for_rules(web), web.config.curate
     ledger = read_ledger(web.paths.data)
-    plan = _plan(web, ledger)  # reads the catalog too, before it is read here: one at a time
     catalog = read_for_review(web.curate)
     index = index_catalog(catalog)
+    # Without a rule that was decided on nothing would change, and planning that is slow.
+    plan = _plan(web, ledger) if catalog.patterns or ledger.entries else Plan()
     promotes = {
         name: gate_now(catalog, name, policy).promotes
         for name in ranked(catalog)

@@ -7,12 +7,15 @@ to half a second, which is the reader's time before a page is sent and nobody's 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from importlib import import_module
-from threading import Lock
+from threading import Event, Lock
 
 from jinja2 import Environment
 
+PATIENCE_SECONDS = 1.0
+"""How long it waits for a page that is being made before it goes on all the same."""
 YIELD_SECONDS = 0.0005
 """How long loading goes on before a request that came meanwhile gets its turn."""
 
@@ -24,7 +27,24 @@ class WarmUp:
         self._modules = tuple(dict.fromkeys(modules))
         self._templates = templates
         self._lock = Lock()
+        self._idle = Event()
+        self._idle.set()
+        self._busy = 0
         self.is_due = True
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Load nothing more while a page is made: its reader waits for that one."""
+        with self._lock:
+            self._busy += 1
+            self._idle.clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy -= 1
+                if not self._busy:
+                    self._idle.set()
 
     def run(self) -> None:
         """Load everything, the first time this is called."""
@@ -36,8 +56,10 @@ class WarmUp:
         sys.setswitchinterval(YIELD_SECONDS)
         try:
             for name in self._modules:
+                self._idle.wait(PATIENCE_SECONDS)
                 import_module(f"session_memory.web.{name}")
             for name in self._templates.list_templates(extensions=["html"]):
+                self._idle.wait(PATIENCE_SECONDS)
                 self._templates.get_template(name)
         finally:
             sys.setswitchinterval(before)
