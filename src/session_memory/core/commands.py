@@ -233,7 +233,7 @@ def _without_redirects(words: list[str]) -> list[str]:
     for word in words:
         if skip:
             skip = False
-        elif (match := _REDIRECT.match(word)) is not None:
+        elif (">" in word or "<" in word) and (match := _REDIRECT.match(word)):
             # `> file` has its target in the next word, `>file` and `2>&1` do not.
             skip = match.end() == len(word) and "&" not in word
         else:
@@ -246,7 +246,7 @@ def _unwrap(words: list[str]) -> list[str]:
     at = 0
     while at < len(words):
         word = words[at]
-        if _ASSIGNMENT.match(word):
+        if "=" in word and _ASSIGNMENT.match(word):
             at += 1
             continue
         name = program_name(word)

@@ -140,7 +140,7 @@ def _has_failed(command: str | None, event: SessionEvent, text: str) -> bool:
         passed = check_passed(check, text, event.exit_code, event.is_error)
         failed = passed is False or (failed and passed is not True)
     end = max(0, len(text) - _OUTPUT_CHARS)
-    if failed or _SHELL_ERROR.search(text, end) is not None:
+    if failed or (text.find(" found", end) >= 0 and _SHELL_ERROR.search(text, end)):
         return True
     if check is not None or _SAYS_ERROR.search(text, end) is None:
         return False

@@ -44,7 +44,7 @@ _STEPS = 8  # of one cure
 _FEW_FILES = 4
 
 _STOPPED = frozenset((130, 137, 143))  # interrupted or killed: nothing failed
-_NOT_RUN = compiled(r"sibling tool call errored|user doesn't want to proceed|interrupted", re.I)
+_NOT_RUN = ("sibling tool call errored", "user doesn't want to proceed", "interrupted")
 # Git stops and waits: that is its work.
 _CONFLICT = compiled(r"^CONFLICT \(|Automatic merge failed", re.M)
 _INSTALLERS = words(
@@ -345,7 +345,10 @@ def _edit_retry(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
 
 def _is_no_failure(attempt: Attempt) -> bool:
     """A look that found nothing, a help text, a call that was stopped."""
-    if attempt.exit in _STOPPED or _NOT_RUN.search(attempt.output, 0, 500):
+    if attempt.exit in _STOPPED:
+        return True
+    beginning = attempt.output[:500].lower()
+    if any(words in beginning for words in _NOT_RUN):
         return True
     if attempt.command is None:
         return False

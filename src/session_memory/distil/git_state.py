@@ -47,7 +47,7 @@ _PUSHED = compiled(
 _PULL_REQUEST = compiled(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests)/(\d+)")
 _MERGED = compiled(r"\"state\": ?\"MERGED\"|^state:\s*MERGED", re.M)
 _STOPPED = compiled(r"^CONFLICT \(|^error: could not apply |Automatic merge failed", re.M)
-_STOPPABLE = compiled(r"\bgit\b.*\b(?:rebase|merge|cherry-pick|pull|commit)\b")
+_STOPPABLE = compiled(r"git\b(?<=\bgit).*\b(?:rebase|merge|cherry-pick|pull|commit)\b")
 MAIN_BRANCHES = frozenset(("main", "master", "trunk", "develop", "HEAD"))
 
 

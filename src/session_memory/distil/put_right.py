@@ -137,7 +137,12 @@ def _is_script_put_right(failed: Attempt, other: Attempt) -> bool:
 
 def is_script(attempt: Attempt) -> bool:
     """Whether the command carries a program of its own."""
-    return _SCRIPT.search(command_of(attempt)) is not None
+    return _has_script(command_of(attempt))
+
+
+@lru_cache(maxsize=1024)
+def _has_script(command: str) -> bool:
+    return _SCRIPT.search(command) is not None
 
 
 def _same_complaint(failed: Attempt, other: Attempt) -> bool:

@@ -55,7 +55,7 @@ _VERBS = words(
     " tune turn unify update upgrade use validate verify wire wrap write"
 )
 _COMMON = _SMALL | _ANYWHERE
-_TOKEN = compiled(r"[^\W_](?:[\w'./:#@+-]*\w)?")
+_TOKEN = compiled(r"[^\W_]\w*(?:['./:#@+-]+\w+)*")
 _NAME = compiled(r"\w[./#:@-]\w|\d")
 _IDENTIFIER = compiled(r"\w_\w|[a-z][A-Z]")
 _HEAD_CHARS = 600  # marks further in are part of what was pasted

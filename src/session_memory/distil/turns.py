@@ -57,7 +57,7 @@ _SHIPPED = compiled(
     re.I,
 )
 _SHIPS = compiled(
-    r"\bgit (?:commit|push|merge)\b|\bgh (?:pr|issue|release) (?:create|merge|close|edit)\b"
+    r"g(?<!\w.)(?:it (?:commit|push|merge)|h (?:pr|issue|release) (?:create|merge|close|edit))\b"
 )
 # A menu, a plan or an attempt: the answer is still to come.
 _OFFERS = compiled(

@@ -33,7 +33,7 @@ def is_secret_name(name: str) -> bool:
 
 def named_value(name: str, value: object, *, named: bool) -> bytes | None:
     """The secret in a field, if its name or the name paired with it says it is one."""
-    if not isinstance(value, str) or not (named or SECRET_NAME.search(name)):
+    if not isinstance(value, str) or not (named or is_secret_name(name)):
         return None
     data = value.encode("utf-8", "surrogatepass")
     # White space means prose: a text about a password, not the password.

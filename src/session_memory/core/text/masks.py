@@ -87,6 +87,7 @@ _RAISED = compiled(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 _TAG = compiled(r"</?tool_use_error>|<error>|</error>")
 
 
+@lru_cache(maxsize=256)  # every search for a cure compares the same errors
 def mask(text: str) -> str:
     """The template of one error text: one line, at most TEMPLATE_CHARS long."""
     line = _flat(text[:_LINE_CHARS])

@@ -13,7 +13,7 @@ from functools import cache
 
 from session_memory.regex_cache import compiled
 
-_INNER = compiled(r"[A-Z](?<=[a-z0-9].)[a-z]+")
+_INNER = compiled(r"[A-Z](?<=[a-z0-9][A-Z])[a-z]+")
 """A word inside a name. Every text of a sweep goes through this: a pattern for whole names takes
 five times as long, and one that begins with the lookbehind three times."""
 _NO_BLANKS = (
@@ -25,6 +25,9 @@ _NO_BLANKS = (
     "\uac00-\ud7a3"  # Hangul: has blanks, but also endings that are not split off
     "]{2,}"
 )
+_MAY_BE_ONE = compiled(rb"[\xe0\xe1\xe3-\xed\xef\xf0]")
+"""A first byte of such a character in UTF-8. Most texts that are not ASCII have only dashes, arrows
+or letters with accents, which this finds out in half the time."""
 
 
 def searchable(text: str) -> str:
@@ -39,6 +42,8 @@ def searchable(text: str) -> str:
 
 def pairs(text: str) -> str:
     """Runs of scripts without blanks as overlapping pairs of characters."""
+    if not _MAY_BE_ONE.search(text.encode("utf-8", "surrogatepass")):
+        return text
     return _no_blanks().sub(_paired, text)
 
 
