@@ -99,11 +99,14 @@ def test_a_migration_that_fails_half_way_leaves_the_old_store(
         assert again.fsck() == []
 
 
-def test_a_first_migration_that_fails_leaves_no_store(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("faulty", [1, NEXT - 1])
+def test_a_new_store_gets_all_migrations_or_none(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, faulty: int
 ) -> None:
     plain = connection._migration  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(connection, "_migration", lambda number: plain(number) + "NOT SQL;")
+    monkeypatch.setattr(
+        connection, "_migration", lambda number: plain(number) + "NOT SQL;" * (number == faulty)
+    )
     with pytest.raises(apsw.SQLError):
         open_store(str(directory), START, create_missing=True)
     monkeypatch.undo()

@@ -36,7 +36,7 @@ LABEL = 11
     type=click.IntRange(min=1),
     metavar="N",
     help="Processes that work at the same time; 1 starts no other. Default: one for each core,"
-    " up to 6, where there are 20 MB or more to read.",
+    " up to 6, where there are 40 MB or more to read.",
 )
 @json_option
 @pass_app

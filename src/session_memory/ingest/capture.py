@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -124,6 +123,8 @@ class _Capture(msgspec.Struct):
         hashed = self.store.hashed_roots()
         if not hashed:
             return
+        from hashlib import sha256  # 3 ms that most sweeps save
+
         known = {
             sha256(path.encode("utf-8", "surrogateescape")).hexdigest(): path
             for project in self.store.found_projects()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 
 import msgspec
@@ -324,16 +323,24 @@ def unique_key(key: str, root: str | None, holder: Callable[[str], Holder | None
     without a project, so a folder of that name always gets a suffix. Not for a name the user gave
     (source `explicit` or `payload`): that means the project of this name, wherever the session ran.
     """
-    place = fold(root) if root is not None else ""
-    digest = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
-    candidates = [f"{key[: KEY_LIMIT - 1 - n]}-{digest[:n]}" for n in (6, 12, 64)]
-    if root is None or key != DEFAULT_KEY:
-        candidates.insert(0, key)
-    for candidate in candidates:
+    candidate = key
+    for candidate in _keys(key, root):
         held = holder(candidate)
         if held is None or same_place(held.root, root):
-            return candidate
-    return candidates[-1]
+            break
+    return candidate
+
+
+def _keys(key: str, root: str | None) -> Iterator[str]:
+    """The key itself, then longer and longer ones."""
+    if root is None or key != DEFAULT_KEY:
+        yield key
+    import hashlib  # 3 ms, and most keys are free
+
+    place = fold(root) if root is not None else ""
+    digest = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
+    for length in (6, 12, 64):
+        yield f"{key[: KEY_LIMIT - 1 - length]}-{digest[:length]}"
 
 
 def domain_for(resolution: Resolution, options: Options) -> str:

@@ -195,26 +195,34 @@ def copy_database(source: Database, path: str) -> None:
 def migrate(
     connection: Database, now_ms: int, new_keys: Callable[[], Keys] = random_keys
 ) -> list[int]:
-    """Apply pending migrations, each in one transaction with its record; return their numbers."""
+    """Apply pending migrations and return their numbers.
+
+    A new database gets all of them in one transaction; one that holds rows, each in its own.
+    """
     applied: list[int] = []
     check_version(connection)
     while (version := schema_version(connection)) < SCHEMA_VERSION:
         with transaction(connection):
             if schema_version(connection) != version:
                 continue  # another process was quicker
-            number = version + 1
-            connection.execute(_migration(number))
-            if number == 1:
-                connection.execute(
-                    "CREATE TABLE schema_migration (version INTEGER PRIMARY KEY, at INTEGER) STRICT"
-                )
-                new = new_keys()
-                for name, key in (("fingerprint_key", new.fingerprint), ("tag_key", new.tag)):
-                    connection.execute("INSERT INTO meta VALUES (?, ?)", (name, key))
-            connection.execute("INSERT INTO schema_migration VALUES (?, ?)", (number, now_ms))
-            connection.pragma("user_version", number)
-            applied.append(number)
+            for number in range(version + 1, SCHEMA_VERSION + 1 if version == 0 else version + 2):
+                _apply(connection, number, now_ms, new_keys)
+                applied.append(number)
     return applied
+
+
+def _apply(connection: Database, number: int, now_ms: int, new_keys: Callable[[], Keys]) -> None:
+    """Apply one migration with its record."""
+    connection.execute(_migration(number))
+    if number == 1:
+        connection.execute(
+            "CREATE TABLE schema_migration (version INTEGER PRIMARY KEY, at INTEGER) STRICT"
+        )
+        new = new_keys()
+        for name, key in (("fingerprint_key", new.fingerprint), ("tag_key", new.tag)):
+            connection.execute("INSERT INTO meta VALUES (?, ?)", (name, key))
+    connection.execute("INSERT INTO schema_migration VALUES (?, ?)", (number, now_ms))
+    connection.pragma("user_version", number)
 
 
 def _migration(number: int) -> str:
