@@ -11,7 +11,7 @@ from session_memory.core.project.identity import Resolution
 from session_memory.store import open_store
 from session_memory.store.port import EventDraft, Store, TextFilter
 from session_memory.store.search_rank import Hit
-from session_memory.store.sqlite import search as index
+from session_memory.store.sqlite import search_scope as index
 from session_memory.testing.old_stores import back_to_version_21
 from session_memory.testing.store_drafts import START, Said, capture, event, turn
 

@@ -53,11 +53,26 @@ def test_a_name_written_by_an_edit_is_found_whole_and_by_its_words(
     ("text", "query"),
     [
         ("Datenbankverbindung getrennt", "Datenbank"),
+        ("Datenbankverbindung getrennt", "Verbindungen"),
+        ("Eine Zeitüberschreitung trat auf", "Überschreitung"),
+        ("Eine Zeitueberschreitung trat auf", "Überschreitung"),
+        ("Die Benutzerverwaltungsoberfläche fehlt", "Oberflächen"),
+        ("Die Benutzerverwaltungsoberfläche fehlt", "verwaltung"),
+        ("Die Übertragung bricht ab", "Übertrag"),
+        ("Die Straßennamen fehlen", "Strasse"),
+        ("Der Name der Strasse fehlt", "Straße"),
+        ("Die Größe ist falsch", "groesse"),
+        ("Die Groesse ist falsch", "Größe"),
         ("Исправлены ошибки подключения", "ошибка"),
         ("設定ファイルを更新しました。", "ファイル"),
         ("設定ファイルを更新しました。", "更新 設定"),
         ("数据库连接超时了", "连接超时"),
         ("설정을 변경했습니다", "설정"),
+        ("데이터베이스에서 오류가 발생했습니다", "데이터베이스는"),
+        ("데이터베이스에서 오류가 발생했습니다", "오류를"),
+        ("Сервер не отвечает на запросы", "запрос"),
+        ("Сервер не отвечает на запросы", "запросом"),
+        ("Потеряно соединение с базой", "соединения"),
         ("การเชื่อมต่อฐานข้อมูลล้มเหลว", "ฐานข้อมูล"),
         ("Das Übertragungsprotokoll wurde geändert", "übertragungsprotokoll geandert"),
         ("Исправлена ошибка подключения", "ошибка подключения"),
@@ -81,6 +96,18 @@ def test_every_language_is_found(tmp_path: Path, text: str, query: str) -> None:
 )  # fmt: skip
 def test_slips_are_counted(one: str, other: str, slips: int) -> None:
     assert distance(one, other) == distance(other, one) == slips
+
+
+def test_both_german_spellings_are_found_at_once(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    log.prompt("die Größe stimmt nicht")
+    log.prompt("die Groesse stimmt nun")
+    log.prompt("der Rest stimmt auch")
+    space.write(log)
+    space.sweep()
+    first, second, *_ = asked(space, "größe").items
+    assert {first.summary[:8], second.summary[:8]} == {"die Größ", "die Groe"}
 
 
 def test_a_word_that_is_there_is_not_replaced_by_similar_ones(tmp_path: Path) -> None:

@@ -140,8 +140,11 @@ def fuse(hits: IndexHits) -> list[Hit]:
     company = _company(found)
     most = TOLD * max((hit.score for hit in found), default=0.0)
     ranked = [
-        msgspec.structs.replace(
-            hit, score=hit.score + company[hit.session] + most * hits.told.get(hit.session, 0.0)
+        Hit(
+            hit.session,
+            hit.score + company[hit.session] + most * hits.told.get(hit.session, 0.0),
+            hit.event,
+            hit.observation,
         )
         for hit in found
     ]

@@ -1,11 +1,15 @@
-"""Words of an index that stand for a word it does not hold: longer ones, or a letter apart.
+"""Words of an index that stand for a word it does not hold.
 
-Only the part of the vocabulary that begins with the same two letters is read. A slip in the first
-two letters is found only where they are swapped.
+They begin with it, are spelled otherwise (Straße and Strasse, größer and groesser), are a letter or
+two apart, or hold it at the end or in the middle, as Zeitüberschreitung holds Überschreitung. For
+all but the last, only words with the same first letters are read; a slip in the first two letters
+is found only where they are swapped.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable
 
 MOST_SIMILAR = 5
@@ -13,29 +17,82 @@ SHORTEST = 4
 """Shorter words are too near to too many others."""
 _LONG = 8
 """From here on two slips are allowed."""
+SHORTEST_PART = 6
+"""Shorter words stand by chance in too many others."""
+SHORTEST_HEAD = 3
+"""Letters that the first part of a compound has at least."""
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_TWO_LETTERS = re.compile(r"(?<=[^aeiouq])([aou])e(?=[^aeiou])")
+_ENDING = re.compile(r"(?:en|er|es|[ens])$")
 
-Beginning = Callable[[str], list[tuple[str, int]]]
-"""Words of the index that begin so and how many rows hold each, the most frequent first."""
+Known = list[tuple[str, int]]
+"""Words of the index and how many rows hold each, the most frequent first."""
+Lookup = Callable[[str], Known]
 
 
-def similar_words(beginning: Beginning, word: str) -> list[str]:
-    """Words that begin with it; else those that differ by a slip or two, nearest first."""
+def similar_words(beginning: Lookup, word: str, holding: Lookup | None = None) -> list[str]:
+    """What stands for a word, nearest first.
+
+    `beginning` gives the words that begin so, `holding` those that hold it anywhere.
+    """
     if len(word) < SHORTEST:
         return []
-    longer = [term for term, _ in beginning(word)]
-    if longer:
-        return longer[:MOST_SIMILAR]
+    plain = folded(word)
+    written = (plain, *spellings(word))
+    for head in written:
+        longer = [term for term, _ in beginning(head)]
+        if longer:
+            return longer[:MOST_SIMILAR]
+    near = _near(beginning, plain)
+    if near or holding is None or len(plain) < SHORTEST_PART or not plain.isalpha():
+        return near
+    found = (_compounds(holding, each) for each in written)
+    return next(filter(None, found), list[str]())
+
+
+def folded(word: str) -> str:
+    """The word as the index spells it: Latin letters without accents and dots."""
+    if word.isascii():
+        return word
+    first = (unicodedata.normalize("NFD", letter)[0] for letter in word)
+    return "".join(base if base.isascii() else own for base, own in zip(first, word, strict=True))
+
+
+def spellings(word: str) -> list[str]:
+    """How German spells the same word otherwise, as the index has it."""
+    plain = folded(word)
+    found = [folded(word.translate(_WRITTEN_OUT))]
+    if len(plain) >= SHORTEST_PART:
+        shorter = _TWO_LETTERS.sub(r"\1", plain)
+        found += [shorter, shorter.replace("ss", "ß")]
+    different = [each for each in dict.fromkeys(found) if each != plain and len(each) >= SHORTEST]
+    return [each.removesuffix("e") for each in different]  # as the index does: it holds stems
+
+
+def _near(beginning: Lookup, word: str) -> list[str]:
+    """Words that differ by a slip or two."""
     allowed = 2 if len(word) >= _LONG else 1
-    heads = {word[:2], word[1] + word[0]}
     near = [
         (slips, -count, term)
-        for head in sorted(heads)
+        for head in sorted({word[:2], word[1] + word[0]})
         for term, count in beginning(head)
         if abs(len(term) - len(word)) <= allowed + 1
         # The index holds stems: an ending that stemming took away is no slip.
         if (slips := min(distance(word, term), distance(word[: len(term)], term))) <= allowed
     ]
     return [term for _, _, term in sorted(near)[:MOST_SIMILAR]]
+
+
+def _compounds(holding: Lookup, word: str) -> list[str]:
+    """Words that end with this one, whatever the ending, and after them those that go on."""
+    part = _ENDING.sub("", word)
+    part = part if len(part) >= SHORTEST_PART else word
+    found = [
+        (len(term) - at - len(part) > SHORTEST_HEAD, -count, term)
+        for term, count in holding(part)
+        if (at := term.find(part)) >= SHORTEST_HEAD and term.isalpha()
+    ]
+    return [term for _, _, term in sorted(found)[:MOST_SIMILAR]]
 
 
 def distance(one: str, other: str) -> int:

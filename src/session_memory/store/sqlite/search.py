@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -28,23 +28,17 @@ from session_memory.store.search_rank import (
     with_pairs,
 )
 from session_memory.store.sqlite import word_score
-from session_memory.store.sqlite.connection import Database, rows, schema_version, value
-from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
-from session_memory.store.sqlite.places import KNOWN_SINCE, place_word
-from session_memory.store.sqlite.similar_words import similar_words
+from session_memory.store.sqlite.connection import Database, rows, value
+from session_memory.store.sqlite.ids import SEQ_BITS
+from session_memory.store.sqlite.places import place_word
+from session_memory.store.sqlite.search_scope import Index, Scope, in_scope, scope_of
+from session_memory.store.sqlite.similar_words import other_spellings, similar_words
 from session_memory.store.values import TextFilter
 
 MOST_SCORED = 4_000
 """Rows scored per index and question."""
 MOST_NOTED = 1_000
 """The same for observations: they lift events more often than they stand alone."""
-FEW_RUNS = 12
-"""Up to so many runs of sessions with neighbouring numbers, an index is asked run by run: going to
-each takes as long as passing over some thousand rows of others."""
-FEW_SESSIONS = 12
-FEW_OF_ALL = 40
-"""Up to so many sessions, or one of so many, their observations are listed and looked for."""
-MOST_PLACES = 12
 MOST_COUNTED = 5_000
 """Rows of a word that are counted to know how rare it is; above that the count is estimated."""
 MOST_RANKED = 260
@@ -55,7 +49,6 @@ NEARNESS = 3
 WITH_ALL_TERMS = 100
 """Rows that hold every term get a bonus; the newest this many are looked at."""
 
-Index = Literal["event_text", "turn_text", "observation_text"]
 _Condition = tuple[str, list[Any]]
 # A result does not name its tool: its call does, and stands a little before it.
 _RESULT_OF = (
@@ -82,7 +75,7 @@ def find(
     if not terms:
         return []
     given = where or TextFilter()
-    scope = _scope(db, given)
+    scope = scope_of(db, given)
     if scope is not None and not scope.sessions:
         return []
     events = _Index.of("event_text", given, scope)
@@ -107,12 +100,18 @@ def word_counts(db: Database, words: tuple[str, ...]) -> dict[str, int]:
 
 
 def _known_or_similar(db: Database, terms: Terms, held: Mapping[str, set[int]]) -> Terms:
-    """The same terms, with words of the index in place of those it does not hold at all."""
+    """The same terms, with words of the index in place of those it does not hold at all.
+
+    Beside a word that it holds in one spelling stands the other one, if there is one.
+    """
     unknown = [word for word in terms.words if not held[word] and not _is_known(db, word)]
-    if not unknown:
+    found = similar_words(db, unknown)
+    also = {word: other_spellings(db, word) for word in terms.words if word not in found}
+    if not unknown and not any(also.values()):
         return terms
-    found = {word: similar_words(db, word) for word in unknown}
-    words = [each for word in terms.words for each in found.get(word) or [word]]
+    words = [
+        each for word in terms.words for each in found.get(word) or [word, *also.get(word, ())]
+    ]
     replaced = {word for word in unknown if found[word]}
     names = [name for name in terms.names if not replaced & set(name.split())]
     return Terms(tuple(names), tuple(dict.fromkeys(words)))
@@ -155,18 +154,6 @@ def _noted(db: Database, hits: list[Scored]) -> list[Noted]:
     ]
 
 
-class _Scope(msgspec.Struct, frozen=True):
-    """The sessions that a search is limited to."""
-
-    sessions: list[int]
-    runs: list[tuple[int, int]] = []
-    """First and last of neighbouring numbers; none where there are many of them."""
-    places: list[int] = []
-    """The places of all their entries, where that is known and the shorter way to them."""
-    observations: list[int] | None = None
-    """Of these sessions; None where they are too many to be listed."""
-
-
 class _Index(msgspec.Struct, frozen=True):
     """A full-text index, and which of its rows may be found."""
 
@@ -185,24 +172,27 @@ class _Index(msgspec.Struct, frozen=True):
     words of places."""
 
     @classmethod
-    def of(cls, name: Index, where: TextFilter, scope: _Scope | None) -> _Index:
+    def of(cls, name: Index, where: TextFilter, scope: Scope | None) -> _Index:
         """The index with the filters of a search."""
         if name == "observation_text":
             text, values = observation_condition(where)
             condition = f"EXISTS (SELECT 1 FROM observation o WHERE o.id = {name}.rowid AND {text})"
-        elif where.of_events:
-            text, values = event_condition(where)
-            condition = f"EXISTS (SELECT 1 FROM event e WHERE e.id = {name}.rowid AND {text})"
         else:
-            condition, values = "1", []
+            condition, values = _of_event(name, where, scope)
         most = MOST_NOTED if name == "observation_text" else MOST_SCORED
         if scope is not None:  # so many among few sessions are as common a word
-            most //= 4
+            is_near = bool(scope.places or scope.runs)
+            most //= 4 if is_near else 8  # passing over rows of others takes as long as scoring
         is_own, places = scope is not None, ""
         if scope is not None and name != "observation_text":
             is_own = bool(scope.places or scope.runs)
             places = " OR ".join(_quoted(place_word(place)) for place in scope.places)
-        return cls(name, *_in_scope(name, scope), condition, values, most, places, is_own)
+        return cls(name, *in_scope(name, scope), condition, values, most, places, is_own)
+
+    @property
+    def is_by_runs(self) -> bool:
+        """Whether rows come run by run, and so in no order of their own."""
+        return " JOIN " in self.rows
 
     def matching(self, expression: str) -> str:
         """The expression, limited to the places in scope."""
@@ -233,7 +223,7 @@ def _hits(
     whole = _holding_all(db, index, terms, holding) if len(terms.words) > 1 else []
     if counts[known[0]] > index.most_scored:
         # Words that stand everywhere say little: then what is newest is the better guess.
-        newest = whole or _newest(db, index, _quoted(known[0]), MOST_RANKED)
+        newest = whole or _newest_with(db, index, known[0], holding[known[0]])
         rows_ranked = enumerate(newest[:MOST_RANKED])
         return [Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED) for n, row in rows_ranked], {}
     best = _scored(db, index, _rarest(known, counts, index.most_scored))
@@ -317,15 +307,31 @@ def _rows_with(db: Database, name: Index, word: str) -> int:
 
 
 def _holding(db: Database, index: _Index, word: str) -> set[int]:
-    """Rows that hold a word; where they are too many to be scored, one more than that."""
-    inner = f"{index.select(f'{index.name}.rowid AS id', every=True)} LIMIT {index.most_scored + 1}"
-    return _numbers(db, inner, (*index.bindings, index.matching(_quoted(word))))
+    """Rows that hold a word; of more than can be scored, the newest and one more than that."""
+    inner = index.select(f"{index.name}.rowid AS id", every=True)
+    in_order = index.bindings and not index.is_by_runs
+    order = f" ORDER BY {index.name}.rowid DESC" if in_order else ""
+    bindings = (*index.bindings, index.matching(_quoted(word)))
+    return _numbers(db, f"{inner}{order} LIMIT {index.most_scored + 1}", bindings)
 
 
 def _numbers(db: Database, inner: str, bindings: Sequence[Any]) -> set[int]:
     """What a statement selects as `id`: as one list it comes in half the time of many rows."""
     ((listed,),) = rows(db, f"SELECT json_group_array(id) FROM ({inner})", bindings)
     return set(_NUMBERS.decode(listed))
+
+
+def _newest_with(db: Database, index: _Index, word: str, held: set[int]) -> list[int]:
+    """The newest rows that fit and hold a word, of which the newest that hold it are known."""
+    near: list[int] = []
+    if index.bindings and not index.is_by_runs:  # looking through the others again takes long
+        near = sorted(held, reverse=True)[: index.most_scored]
+        if index.condition != "1":
+            listed = "SELECT value AS rowid FROM json_each(?)"
+            wanted = f"SELECT rowid FROM ({listed}) AS {index.name} WHERE {index.condition}"
+            bindings = (msgspec.json.encode(near).decode(), *index.values)
+            near = [row[0] for row in rows(db, f"{wanted} LIMIT {MOST_RANKED}", bindings)]
+    return near or _newest(db, index, _quoted(word), MOST_RANKED)
 
 
 def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
@@ -347,81 +353,20 @@ def _quoted(words: str) -> str:
     return f'"{words}"'  # words hold letters and digits only
 
 
-def _in_scope(name: Index, scope: _Scope | None) -> _Condition:
-    """An index limited to these sessions: what stands behind FROM, and the values in it."""
-    if scope is None:
-        return f"{name} WHERE 1", []
-    listed = msgspec.json.encode(scope.sessions).decode()
-    if name == "observation_text":
-        inner = "SELECT value FROM json_each(?)"
-        if scope.observations is not None:
-            own = msgspec.json.encode(scope.observations).decode()
-            ends = min(scope.observations, default=0), max(scope.observations, default=0)
-            # As it stands the index would be asked once for each row: the sum keeps it from that.
-            within = f"{name}.rowid BETWEEN ? AND ? AND {name}.rowid + 0 IN ({inner})"
-            return f"{name} WHERE {within}", [*ends, own]
-        own = f"SELECT session_id FROM observation WHERE id = {name}.rowid"
-        return f"{name} WHERE ({own}) IN ({inner})", [listed]
-    if not scope.places and scope.runs:
-        first = f"s.value ->> 0 << {SEQ_BITS}"
-        last = f"(s.value ->> 1 << {SEQ_BITS}) + {SEQ_MASK}"
-        within = f"{name}.rowid BETWEEN {first} AND {last}"
-        runs = msgspec.json.encode(scope.runs).decode()
-        return f"json_each(?) AS s CROSS JOIN {name} WHERE {within}", [runs]
-    first, last = event_range(min(scope.sessions))[0], event_range(max(scope.sessions))[1]
-    in_range = f"{name}.rowid BETWEEN ? AND ?"
-    own = f"{name}.rowid >> {SEQ_BITS} IN (SELECT value FROM json_each(?))"
-    return f"{name} WHERE {in_range} AND {own}", [first, last, listed]
-
-
-def _scope(db: Database, where: TextFilter) -> _Scope | None:
-    """Sessions in which something can fit a filter; None where any may."""
-    if where.session is not None:
-        alone = [where.session]
-        return _Scope(alone, _runs(set(alone)), observations=_observations_of(db, alone))
-    if not where.of_sessions:
-        return None
-    parts, bindings = ["1"], list[Any]()
-    for text, wanted in (
-        ("project_id = ?", where.project_id),
-        ("flavor = ?", where.flavor),
-        # The times of a session are those of its records; without any it may hold anything.
-        ("(ended_at IS NULL OR ended_at >= ?)", where.since),
-        ("(started_at IS NULL OR started_at < ?)", where.until),
-    ):
-        if wanted is not None:
-            parts.append(text)
-            bindings.append(wanted)
-    place = "place" if schema_version(db) >= KNOWN_SINCE else "NULL"
-    selected = rows(
-        db, f"SELECT id, {place}, raw_events FROM session WHERE {' AND '.join(parts)}", bindings
-    )
-    sessions = [row[0] for row in selected]
-    places = {row[1] for row in selected if row[2]}
-    known = where.project_id is not None and None not in places and len(places) <= MOST_PLACES
-    ((last,),) = rows(db, "SELECT coalesce(max(id), 0) FROM session")
-    are_few = len(sessions) <= max(FEW_SESSIONS, last // FEW_OF_ALL)
-    return _Scope(
-        sessions,
-        _runs(set(sessions)),
-        sorted(places) if known else [],
-        _observations_of(db, sessions) if are_few else None,
-    )
-
-
-def _observations_of(db: Database, sessions: list[int]) -> list[int]:
-    listed = msgspec.json.encode(sessions).decode()
-    own = "SELECT id FROM observation WHERE session_id IN (SELECT value FROM json_each(?))"
-    return [row[0] for row in rows(db, own, (listed,))]
-
-
-def _runs(sessions: set[int]) -> list[tuple[int, int]]:
-    firsts = sorted(one for one in sessions if one - 1 not in sessions)
-    if len(firsts) > FEW_RUNS:
-        return []
-    return list(
-        zip(firsts, sorted(one for one in sessions if one + 1 not in sessions), strict=True)
-    )
+def _of_event(name: Index, where: TextFilter, scope: Scope | None) -> _Condition:
+    """What an entry's event must be; of a session that is all in a wanted time, no time."""
+    if not where.of_events:
+        return "1", []
+    text, values = event_condition(where)
+    fits = f"EXISTS (SELECT 1 FROM event e WHERE e.id = {name}.rowid AND {text})"
+    timeless = msgspec.structs.replace(where, since=None, until=None)
+    if timeless.of_events or scope is None or scope.partly is None:
+        return fits, values
+    if not scope.partly:
+        return "1", []
+    listed = msgspec.json.encode(scope.partly).decode()
+    partly = f"{name}.rowid >> {SEQ_BITS} IN (SELECT value FROM json_each(?))"
+    return f"(NOT {partly} OR {fits})", [listed, *values]
 
 
 def observation_condition(where: TextFilter) -> _Condition:
