@@ -331,7 +331,6 @@ ASSIGNED = (
     Rule(
         id="phrase",
         pattern=rb"(?i)" + _PHRASE + rb"['\"`]?[\])]?[ \t]*(?:[:=]|\bis\b)[ \t]*['\"`]?",
-        everyday=True,
         keywords=("mnemonic", "phrase", "words"),
         find=_phrase,
         must_match=(
@@ -395,7 +394,6 @@ ASSIGNED = (
     Rule(
         id="option-word",
         pattern=rb"(?:^|[\s])--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass)[ \t]+",
-        everyday=True,
         keywords=("password", "passwd", "passphrase", "-pass"),
         find=_option_value,
         must_match=(

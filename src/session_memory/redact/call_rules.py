@@ -111,7 +111,6 @@ CALLS = (
         pattern=rb"(?i)\b(?:(?:aes|des3?|fernet|hmac)(?:\.\w+|_?(?:en|de)crypt\w*|_?sha[0-9]+|_?md5)?|"
         rb"secretkeyspec|symmetricsecuritykey|create(?:hmac|cipher|decipher)(?:iv)?|"
         rb"jwt\.(?:sign|encode|decode|verify))\(\s*",
-        everyday=True,
         keywords=(
             "aes",
             # "des" alone stands in every "description", and so in most tool calls.

@@ -33,7 +33,6 @@ CLOUD = (
         pattern=rb"(?i)(?:aws_?(?:[a-z0-9]+_)*?secret[a-z_]*|secret_?access_?key)['\"\\]*"
         rb"\s*[:=]>?\s*['\"\\]*([a-z0-9/+]{40})(?:[^a-z0-9/+]|$)",
         group=1,
-        everyday=True,
         keywords=(
             *("aws", "secretaccesskey", "secret_access_key", "secretaccess_key"),
             "secret_accesskey",
@@ -59,7 +58,6 @@ CLOUD = (
         pattern=rb"(?:\b|_)((?:ASIA|ABIA|ACCA|AROA|AIDA|A3T[A-Z0-9])[A-Z0-9]{16})(?:\b|_)|"
         rb"_(AKIA[A-Z0-9]{16})(?:\b|_)|\b(AKIA[A-Z0-9]{16})_",
         group=1,
-        everyday=True,
         keywords=("AKIA", "ASIA", "ABIA", "ACCA", "AROA", "AIDA", "A3T"),
         exact=True,
         check=is_random,

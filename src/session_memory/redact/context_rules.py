@@ -37,7 +37,6 @@ HEADERS = (
         rb"negotiate|ntlm|key|hawk|oauth|sso-key|genie_?key|client-id|discogs|splunk|bot)\s+"
         rb"['\"\\]*([a-z0-9+/=._~:|-]{8,})",
         group=1,
-        everyday=True,
         keywords=("authorization",),
         check=_is_authorization,
         must_match=(
@@ -58,7 +57,6 @@ HEADERS = (
         id="authorization-bare",
         pattern=rb"(?i)authorization['\"\\\])]*\s*[:=,]\s*['\"\\]*([a-z0-9+/=._~-]{20,})",
         group=1,
-        everyday=True,
         keywords=("authorization",),
         check=is_key,
         must_match=(fake("Authorization: ", 32),),
@@ -68,7 +66,6 @@ HEADERS = (
         id="basic",
         pattern=rb"(?i)\bbasic\s+([a-z0-9+/]{12,}={0,2})",
         group=1,
-        everyday=True,
         keywords=("basic",),
         check=_is_login,
         must_match=("'Basic " + "dXNlcjpo" + "dW50ZXIyMTIz'",),
@@ -93,7 +90,6 @@ HEADERS = (
         pattern=rb"(?i)\bcookies?['\"\\]*\s*[:=]\s*['\"\\{]*\s*('?[\w.$-]+'?\s*[=:]\s*[^\s'\"\\;,]*"
         rb"(?:;\s*[\w.$-]+=[^\s'\"\\;,]*)*)",
         group=1,
-        everyday=True,
         keywords=("cookie",),
         check=has_random_run,
         must_match=(
@@ -109,7 +105,6 @@ HEADERS = (
         rb"sess(?:ion)?|csrf_?token|xsrf-token|auth_?session|laravel_session|_session|sid)"
         rb"=([a-z0-9%._~+/-]{16,})",
         group=1,
-        everyday=True,
         keywords=(
             *(
                 "jsessionid=",
@@ -188,7 +183,6 @@ ADDRESSES = (
         pattern=rb"(?i)[?&;](?:api_?key|apikey|key|sig|signature|auth|code|access_?token|token|secret|"
         rb"client_?secret|pass(?:word|wd)?|pwd|sv_?sig|session|sid|jwt|hash)=([a-z0-9%_.~+/=-]{16,})",
         group=1,
-        everyday=True,
         keywords=tuple(f"{word}=" for word in ("key", "sig", "signature", "auth", "code", "token"))
         + tuple(f"{word}=" for word in ("secret", "pass", "word", "wd", "sid", "session", "jwt"))
         + ("hash=",),
@@ -416,7 +410,6 @@ COMMANDS = (
         rb"\bset\s+password(?:\s+for\s+\S+)?\s*=|\blogin\s+\w+\s+with\s+password\s*=)\s+"
         rb"(?:password\s*\(\s*)?['\"]([^\s'\"]{4,})['\"]|\brequirepass\s+([^\s'\"]{4,})",
         group=1,
-        everyday=True,
         keywords=("identified", "password", "requirepass", "masterauth"),
         check=is_quoted,
         must_match=(

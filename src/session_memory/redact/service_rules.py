@@ -74,7 +74,6 @@ SERVICES = (
         id="slack",
         pattern=rb"xox[abcdeoprs](?:\.xox[a-z])?-[A-Za-z0-9%-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}|"
         rb"(?:https?://)?hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_+-]{20,}",
-        everyday=True,
         keywords=("xox", "xapp-", "hooks.slack"),
         exact=True,
         must_match=(
@@ -221,7 +220,6 @@ SERVICES = (
     Rule(
         id="twilio",
         pattern=rb"\bSK[0-9a-f]{32}\b",
-        everyday=True,
         keywords=tuple(f"SK{digit}" for digit in HEX),
         exact=True,
         must_match=(fake("SK", 32, HEX),),

@@ -228,7 +228,6 @@ STRUCTURES = (
         id="described",
         pattern=rb"(?i)\|[ \t]*`[\w.-]*(?:password|passwd|passphrase|_pass|_pwd|secret|token|_key)`"
         rb"[ \t]*\|",
-        everyday=True,
         keywords=(
             "password`",
             "passwd`",
@@ -339,7 +338,6 @@ STRUCTURES = (
     Rule(
         id="twilio-account",
         pattern=rb"\bAC[0-9a-f]{32}\b",
-        everyday=True,
         keywords=tuple(f"AC{digit}" for digit in HEX),
         exact=True,
         must_match=(fake("AC", 32, HEX),),
