@@ -12,14 +12,8 @@ import msgspec
 from session_memory.core.hashing import blake2b
 from session_memory.redact.decoded import Decoded
 from session_memory.redact.json_fields import is_secret_name, named_value, pair_value
-from session_memory.redact.keywords import Keywords, has_prefilter, prefilter_of
-from session_memory.redact.linear_regex import (
-    Match,
-    Pattern,
-    PatternSet,
-    compile_pattern,
-    compile_set,
-)
+from session_memory.redact.keywords import Keywords
+from session_memory.redact.linear_regex import Match, Pattern, compile_pattern
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rule_table import RULES, Rule
@@ -66,23 +60,12 @@ class UnsettledError(Exception):
 class _Compiled(NamedTuple):
     patterns: dict[int, Pattern]
     """Of the rules that were needed so far."""
-    always: frozenset[int]
-    """Rules without keywords."""
     keywords: Keywords
-    prefiltered: tuple[int, ...]
-    prefilters: PatternSet
 
 
 @lru_cache(maxsize=2)  # 11 ms, and a worker makes several redactors
 def _compile(rules: tuple[Rule, ...]) -> _Compiled:
-    prefiltered = tuple(n for n, rule in enumerate(rules) if has_prefilter(rule))
-    return _Compiled(
-        {},
-        frozenset(n for n, rule in enumerate(rules) if not rule.keywords),
-        Keywords(rules),
-        prefiltered,
-        compile_set(prefilter_of(rules[n]) for n in prefiltered),
-    )
+    return _Compiled({}, Keywords(rules))
 
 
 class Redactor:
@@ -99,9 +82,7 @@ class Redactor:
         self._rules = (*extra, *rules)
         self._has_extra = bool(extra)
         compiled = _compile(self._rules)
-        self._patterns, self._always = compiled.patterns, compiled.always
-        self._keywords = compiled.keywords
-        self._prefiltered, self._prefilters = compiled.prefiltered, compiled.prefilters
+        self._patterns, self._keywords = compiled.patterns, compiled.keywords
 
     def redact(self, data: bytes) -> bytes:
         """`data` with every secret replaced; the same object when there is none."""
@@ -131,7 +112,7 @@ class Redactor:
     def redact_words(self, words: Collection[str]) -> dict[str, str]:
         """The words that change, each with its redacted form; all are checked in one pass."""
         together = "\n".join(words).encode("utf-8", "surrogatepass")
-        if not (self._has_extra or self._candidates(together)):
+        if not (self._has_extra or self._keywords.rules(together)):
             return {}
         clean = {word: self.redact_text(word) for word in words}
         return {word: text for word, text in clean.items() if text is not word}
@@ -142,7 +123,7 @@ class Redactor:
         What cannot be decoded becomes one JSON string that holds its redacted text.
         """
         escaped = b"\\u00" in encoded or b"\\/" in encoded  # escapes that hide a keyword
-        if not (escaped or self._always or self._keywords.seen(encoded)):
+        if not (escaped or self._keywords.seen(encoded)):
             return encoded
         try:
             document: Json = msgspec.json.decode(encoded)
@@ -161,7 +142,7 @@ class Redactor:
 
     def _cut(self, data: bytes) -> list[Piece]:
         """The text in pieces with every secret replaced; empty when there is none."""
-        rules = self._candidates(data)
+        rules = self._keywords.rules(data)
         if not rules:
             return []
         pieces: list[Piece] = []
@@ -169,7 +150,7 @@ class Redactor:
             for start, end, kept in marks(data):
                 piece = Piece(data[start:end], start, end, KEPT if kept else TEXT)
                 if start or end < len(data):  # a mark changes where words begin and end
-                    rules = self._candidates(piece.data)
+                    rules = self._keywords.rules(piece.data)
                 pieces += (piece,) if kept else self._settle(piece, PASSES, rules)
         except UnsettledError:
             pieces = [Piece(placeholder(data, self._key), 0, len(data), UNSETTLED)]
@@ -187,7 +168,7 @@ class Redactor:
             raise UnsettledError
         for part in apply(piece, edits):
             if part.rule == TEXT:
-                yield from self._settle(part, passes - 1, self._candidates(part.data))
+                yield from self._settle(part, passes - 1, self._keywords.rules(part.data))
             else:
                 yield part
 
@@ -197,15 +178,6 @@ class Redactor:
             mark = placeholder(span.secret, self._key)
             rule = self._rules[span.order].id
             yield Edit(span.start, span.first, span.end, span.lead, mark, rule)
-
-    def _candidates(self, text: bytes) -> set[int]:
-        """The rules worth trying: those with a keyword, or a prefilter, in the text."""
-        rules, everyday = self._keywords.rules(text)
-        if everyday:
-            matches = self._prefilters.Match(text) or ()
-            rules.update(self._prefiltered[index] for index in matches)
-        rules |= self._always
-        return rules
 
     def _spans(self, text: bytes, rules: set[int], depth: int) -> Iterator[SecretSpan]:
         for order in sorted(rules):
@@ -217,7 +189,7 @@ class Redactor:
 
     def _decoded(self, decoded: Decoded, depth: int) -> Iterator[SecretSpan]:
         """What all rules find in a decoded text; a tag is made of the decoded secret."""
-        for span in self._spans(decoded.data, self._candidates(decoded.data), depth):
+        for span in self._spans(decoded.data, self._keywords.rules(decoded.data), depth):
             first = decoded.first(span.first)
             yield SecretSpan(
                 first, decoded.last(span.end), span.order, span.secret, first, lead=b""
@@ -262,7 +234,7 @@ class Redactor:
                     return False
                 texts += value
                 stack += value.values()
-        return not self._candidates("\n".join(texts).encode("utf-8", "surrogatepass"))
+        return not self._keywords.rules("\n".join(texts).encode("utf-8", "surrogatepass"))
 
     def _redact_value(self, value: Json) -> Json:
         match value:
