@@ -157,6 +157,8 @@ def test_a_sync_says_what_it_did(space: Workspace, tmp_path: Path) -> None:
         ("sessions", "--outcome", "nothing"),
         ("usage", "--by", "nothing"),
         ("project", "pack", "--project", "shop", "--budget", "huge"),
+        ("search", "tiles", "--file", "x.py"),
+        ("search", "--file", "x.py"),
     ],
     ids=" ".join,
 )
@@ -175,7 +177,7 @@ def test_filters_of_search_hold_for_everything(space: Workspace) -> None:
 
     assert found() > 0
     assert found("--until", "2026-01-01") == found("--agent", "codex") == 0
-    assert found("--kind", "tool_call") == found("--errors") == found("--file", "x.py") == 0
+    assert found("--kind", "tool_call") == found("--errors") == 0
     assert found("--kind", "assistant_text") == found("--agent", "claude") == found()
 
 

@@ -12,9 +12,9 @@ from session_memory.core.schema import (
     ObservationType,
     RuleStatement,
 )
-from session_memory.store.port import Store
+from session_memory.store.port import Store, TextFilter
 from session_memory.store.scopes import Closure, ContextSync
-from session_memory.testing.store_drafts import START, Said, capture, distilled, lived, turn
+from session_memory.testing.store_drafts import START, Said, capture, distilled, event, lived, turn
 
 SHOP = Resolution(key="shop", root="/work/shop", source="cwd:.git", confidence="high")
 
@@ -157,6 +157,23 @@ def test_a_search_finds_observations_and_their_rows(store: Store) -> None:
     assert store.scopes.word_counts(("tiles", "never")) == {"tiles": 0, "never": 0}  # of events
     assert {line.id for line in store.scopes.some_lines([first, second])} == {first, second}
     assert not store.scopes.has_tool("Bash")
+
+
+def test_paths_are_known_in_their_session_and_project(store: Store) -> None:
+    files = ("/work/shop/src/basket.py", "/work/shop/README.md")
+    edit = event(0, "x", kind="tool_call", origin="agent", tool="Edit", files=files)
+    (session,) = capture(store, Said("edited", "/logs/edited", (edit,)))
+    (other,) = capture(store, Said("other", "/logs/other", (turn(0, "hello"),)))
+    with store.writing() as writer:
+        writer.assign_project(session, "/work/shop", SHOP, "general")
+    (project,) = store.projects()
+    for where in (TextFilter(), TextFilter(session=session), TextFilter(project_id=project.id)):
+        assert store.scopes.has_path("src/bask", where)
+        assert not store.scopes.has_path("src/nothing", where)
+        assert set(store.scopes.recent_paths(where)) == set(files)
+    for elsewhere in (TextFilter(session=other), TextFilter(project_id=project.id + 1)):
+        assert not store.scopes.has_path("basket.py", elsewhere)
+        assert store.scopes.recent_paths(elsewhere) == []
 
 
 def test_single_projects_are_those_of_the_whole_list(store: Store) -> None:

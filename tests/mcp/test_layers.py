@@ -107,7 +107,8 @@ def test_edits_are_shown_as_diffs(worked: Worked) -> None:
     assert edit["path"] == "/work/pelican.py"
     assert "-retries = 1\n+retries = 3" in edit["diff"]
     assert worked.ask("mem_diff", event_id=edit["event_id"])["count"] == 1
-    assert worked.ask("mem_diff", session_id=worked.session, file="stork")["count"] == 0
+    unknown = worked.server.call("mem_diff", session_id=worked.session, file="pelikan.py")
+    assert unknown["structuredContent"]["hint"] == "known: /work/pelican.py"
     refused = worked.server.call("mem_diff")
     assert "session_id" in refused["structuredContent"]["error"]
 

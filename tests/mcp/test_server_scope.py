@@ -13,8 +13,12 @@ from tests.mcp.conftest import Known
 from tests.recall.store_builder import ROOT
 
 from session_memory.core.event_ids import event_id
+from session_memory.core.loop.catalog import Evidence, Proposal
+from session_memory.curate.catalog import changing, write_proposals
 from session_memory.mcp.runtime import Options
 from session_memory.mcp.tools import TOOLS, Tool, fields_of
+from session_memory.paths import find_paths
+from session_memory.testing.store_drafts import START
 
 Json = dict[str, Any]
 FOREIGN = ("hangar", "Paint", "ext-foreign", "green paint", "/work/other")
@@ -33,7 +37,35 @@ WRONG: dict[str, Callable[[Known], Json]] = {
     "event that is not there": lambda known: {"event_id": event_id(known.cart, 999)},
     "observation of another project": lambda known: {"observation_id": observed(known)},
     "id of a pattern": lambda _: {"observation_id": "p-0123456789abcdef"},
+    "its key in capitals": lambda _: {"project_key": "OTHER"},
+    "observation in capitals": lambda known: {"observation_id": observed(known).upper()},
+    "a path as session": lambda _: {"session_id": "/work/other"},
+    "a path of another project": lambda _: {"file": "/work/other/green.txt"},
+    "our session around its event": lambda known: {
+        "session_id": known.cart,
+        "around": event_id(known.foreign, 0),
+    },
+    "its event as evidence": lambda known: {
+        "text": "The footer is done.",
+        "evidence": [event_id(known.foreign, 0)],
+    },
+    "a line that rests on its event": lambda known: {
+        "lines": [f"The footer is done. [e:{event_id(known.foreign, 0)}]"]
+    },
+    "pattern of another project": lambda known: {"pattern_id": pattern(known), "text": "Test."},
+    "pattern that is not there": lambda _: {"pattern_id": "p-0123456789abcdef", "text": "Test."},
 }
+PLAIN = {
+    *("query", "limit", "cursor", "flavor", "kinds", "tool", "since", "until", "errors_only"),
+    *("scope", "budget", "max_chars", "before", "after", "known_pack_hash", "sub_scope_hint"),
+    *("error", "text", "kind"),
+}
+"""Arguments that name nothing that belongs to a project."""
+HINTED = {
+    *("hint", "thread_hint", "chat_title", "active_chat_label"),
+    *("current_cwd", "repo_path", "mentioned_files"),
+}
+HINTING = ("mem_scope_resolve", "mem_bootstrap_context")
 HINTS: dict[str, Callable[[Path], Json]] = {
     "directory": lambda _: {"current_cwd": "/work/other"},
     "repository": lambda _: {"repo_path": "/work/other"},
@@ -43,12 +75,28 @@ HINTS: dict[str, Callable[[Path], Json]] = {
 }
 
 
+NEEDED: Json = {
+    "query": "paint", "session_id": 1, "event_id": 1, "observation_id": "x", "error": "no paint",
+    "text": "Test.", "pattern_id": "p-0123456789abcdef", "lines": [],
+}  # fmt: skip
+
+
 def observed(known: Known) -> str:
     """The id of an observation of the other project."""
     found = known.memory.select(
         "SELECT hash FROM observation WHERE session_id = ? LIMIT 1", known.foreign
     )
     return str(found[0][0])
+
+
+def pattern(known: Known) -> str:
+    """The id of a candidate that only sessions of the other project gave rise to."""
+    said = Evidence("ext-foreign", "claude", "other", START, "green paint, please")
+    proposal = Proposal("0123abcd", "problem", "stated_rule", "paint", "Paint the hangar.", (said,))
+    data = find_paths(os.environ).data
+    with changing(data):
+        write_proposals(data, {proposal.id: proposal})
+    return proposal.id
 
 
 def link(place: Path, to: str) -> Path:
@@ -60,15 +108,30 @@ def fitting(tool: Tool, given: Json) -> Json | None:
     """The arguments of a call, with what it requires; None where the tool takes none of these."""
     if not set(given) <= set(fields_of(tool)):
         return None
-    needed = {"query": "paint", "session_id": 1, "event_id": 1, "observation_id": "x"}
-    return {**{name: needed[name] for name in tool.required}, **given}
+    return {**{name: NEEDED[name] for name in tool.required}, **given}
 
 
 @pytest.fixture
 def inside(known: Known) -> Iterator[LocalServer]:
-    made = LocalServer(clock=lambda: known.memory.now, cwd=f"{ROOT}/cart")
+    full = Options(profile="full")
+    made = LocalServer(full, clock=lambda: known.memory.now, cwd=f"{ROOT}/cart")
     yield made
     made.close()
+
+
+@pytest.mark.rows("SCP-15")
+def test_every_argument_of_every_tool_that_names_something_is_tried(
+    inside: LocalServer, known: Known
+) -> None:
+    listed = inside.ask("tools/list")["result"]["tools"]
+    assert {tool["name"] for tool in listed} == {tool.name for tool in TOOLS}
+    rows = [set(row(known)) for row in WRONG.values()]
+    for tool in TOOLS:
+        named = set(fields_of(tool)) - PLAIN - HINTED
+        tried = set[str]().union(*(row for row in rows if row <= set(fields_of(tool))))
+        assert named <= tried, (tool.name, named - tried)
+        if HINTED & set(fields_of(tool)):
+            assert tool.name in HINTING
 
 
 @pytest.mark.rows("SCP-15")
@@ -81,8 +144,12 @@ def test_no_tool_answers_for_another_project(
     if arguments is None:  # the schema does not offer it: naming it is an error already
         arguments = WRONG[wrong](known)
     result = inside.call(tool.name, **arguments)
-    assert result["isError"] is True, (tool.name, arguments)
-    assert set(result["structuredContent"]) <= {"error", "hint"}
+    answer = result["structuredContent"]
+    if result["isError"] is False and "refused" in answer:  # line by line
+        assert answer["waiting"] == [] and answer["refused"], (tool.name, arguments)
+    else:
+        assert result["isError"] is True, (tool.name, arguments)
+        assert set(answer) <= {"error", "hint"}
     given = str(arguments)
     for word in FOREIGN:
         assert word in given or word not in str(result), (tool.name, word)
@@ -90,7 +157,7 @@ def test_no_tool_answers_for_another_project(
 
 @pytest.mark.rows("SCP-15")
 @pytest.mark.parametrize("wrong", HINTS)
-@pytest.mark.parametrize("name", ["mem_scope_resolve", "mem_bootstrap_context"])
+@pytest.mark.parametrize("name", HINTING)
 def test_a_hint_at_another_project_shows_nothing_of_it(
     inside: LocalServer, tmp_path: Path, name: str, wrong: str
 ) -> None:
@@ -100,6 +167,17 @@ def test_a_hint_at_another_project_shows_nothing_of_it(
     shown = str({field: value for field, value in answer.items() if field != "hint"})
     for word in ("hangar", "Paint", "green paint"):
         assert word not in shown
+
+
+@pytest.mark.rows("SCP-15")
+def test_candidate_rules_of_another_project_are_not_told(inside: LocalServer, known: Known) -> None:
+    name = pattern(known)
+    asked = {"name": "review-rules", "arguments": {}}
+    assert name not in str(inside.ask("prompts/get", **asked))
+    opened = Options(all_projects=True, profile="full")
+    server = LocalServer(opened, clock=lambda: known.memory.now, cwd=ROOT)
+    assert "green paint, please" in str(server.ask("prompts/get", **asked))
+    server.close()
 
 
 @pytest.mark.rows("SCP-15")

@@ -215,7 +215,7 @@ def test_filters_hold_for_observations_too(memory: Memory, query: str) -> None:
     assert found(**only, kinds=("user_prompt", "tool_result")) == [everything[0], everything[2]]
     for one in ({"errors_only": True}, {"tool": "Bash"}, {"file": "app.py"}):
         assert found(**only, **one) == [(claude, "blocker")]
-    assert found(**only, kinds=("compaction",)) == found(file="x.py") == []
+    assert found(**only, kinds=("compaction",)) == found(file="app.py", kinds=("compaction",)) == []
 
 
 @pytest.mark.rows("SRC-10")
@@ -271,3 +271,22 @@ def test_what_was_captured_elsewhere_is_found_by_its_session_alone(memory: Memor
     assert [item.summary for item in found.items] == ["Use zstd here"]
     (item,) = search(memory.context, SearchRequest("zstd", "shop", other)).items
     assert item.summary == "Use zstd there"
+
+
+@pytest.mark.rows("SRC-10")
+def test_an_unknown_path_is_an_error_that_tells_those_like_it(memory: Memory) -> None:
+    edit = event(
+        0, "x", kind="tool_call", origin="agent", tool="Edit", index_text="basket",
+        files=("/work/shop/src/basket.py",),
+    )  # fmt: skip
+    capture(memory.store, Said("a", "/logs/a", (edit,)))
+    assert search(memory.context, SearchRequest("basket", file="src/basket")).count == 1
+    # Known, but not with these words: nothing is wrong with the question.
+    assert search(memory.context, SearchRequest("heron", file="src/basket")).count == 0
+    for query in ("basket", ""):
+        with pytest.raises(UsageError, match=r"'src/baskte\.py'") as refused:
+            search(memory.context, SearchRequest(query, file="src/baskte.py"))
+        assert refused.value.hint == "known: /work/shop/src/basket.py"
+        with pytest.raises(UsageError) as refused:
+            search(memory.context, SearchRequest(query, file="quite/else"))
+        assert "basket" not in str(refused.value.hint)

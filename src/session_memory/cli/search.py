@@ -45,7 +45,12 @@ _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
     "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only events of this kind."
 )
 @click.option("--tool", metavar="NAME", help="Only calls of this tool and their results.")
-@click.option("--file", "file", metavar="PART", help="Only events that mention such a path.")
+@click.option(
+    "--file",
+    "file",
+    metavar="PART",
+    help="Only events that mention such a path; one that nothing mentions is an error.",
+)
 @click.option("--since", type=Moment(), help="Not before: 2026-03-01, or 7d, 12h.")
 @click.option("--until", type=Moment(), help="Before: 2026-03-08, or 1d.")
 @click.option("--errors", "errors_only", is_flag=True, help="Only what failed.")

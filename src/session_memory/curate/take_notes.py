@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.clock import Clock
 from session_memory.core.event_ids import split
+from session_memory.core.loop.catalog import Pattern, seen_in
 from session_memory.core.schema import Project
 from session_memory.curate.agent_notes import Kind, Note, add_note
 from session_memory.curate.catalog import read_catalog
@@ -35,6 +36,8 @@ class Writer(msgspec.Struct, frozen=True):
     data: Path
     clock: Clock
     redact: Callable[[str], str]
+    only: str | None = None
+    """The project of a server that answers for it alone."""
 
 
 class NoteAnswer(msgspec.Struct, frozen=True):
@@ -95,6 +98,9 @@ def take_wording(writer: Writer, pattern: str, text: str) -> NotesTaken:
     """Keep other words for a rule that detection found."""
     catalog = read_catalog(writer.data)
     entry = find(catalog, full_id(catalog, pattern))
+    evidence = entry.current.evidence if isinstance(entry, Pattern) else entry.evidence
+    if seen_in(evidence, writer.only) is None:
+        raise NotFound(f"no rule {entry.id}", hint="the prompt review-rules names them")
     return NotesTaken((_add(writer, "wording", writer.redact(text), (), entry.id),))
 
 

@@ -9,6 +9,7 @@ from string import Template
 
 import msgspec
 
+from session_memory.core.loop.catalog import seen_in
 from session_memory.core.schema import Project
 from session_memory.core.text.safe_text import fence, one_line, safe
 from session_memory.curate.agent_notes import read_notes, waiting
@@ -33,6 +34,8 @@ class PromptContext(msgspec.Struct, frozen=True):
     data: Path
     project: Project
     argument: str = ""
+    only: str | None = None
+    """The project of a server that answers for it alone."""
 
 
 def text_of(file: str, values: dict[str, str]) -> str:
@@ -74,12 +77,13 @@ def project_memory(context: PromptContext) -> dict[str, str]:
 def candidate_rules(context: PromptContext) -> dict[str, str]:
     """Candidates that wait for a decision, best first, with their quotes."""
     proposals = read_catalog(context.data).proposals.values()
-    ranked = sorted(proposals, key=lambda entry: (entry.rank or RULES, entry.id))[:RULES]
+    ranked = sorted(proposals, key=lambda entry: (entry.rank or RULES, entry.id))
+    seen = [(entry, seen_in(entry.evidence, context.only)) for entry in ranked]
     lines: list[str] = []
-    for entry in ranked:
-        sessions = len({item.session for item in entry.evidence})
+    for entry, evidence in [each for each in seen if each[1] is not None][:RULES]:
+        sessions = len({item.session for item in evidence or ()})
         lines.append(f"{entry.id} ({sessions} sessions): {one_line(entry.text or entry.locus)}")
-        lines += [f'  "{one_line(item.quote)[:200]}"' for item in entry.evidence[:2]]
+        lines += [f'  "{one_line(item.quote)[:200]}"' for item in (evidence or ())[:2]]
     text = "\n".join(lines) or "No candidate waits; `session-memory rules` finds new ones."
     return {"rules": _quoted(text, "candidate rules")}
 

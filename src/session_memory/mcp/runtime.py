@@ -137,7 +137,8 @@ class Runtime:
         self.enter()
         opened = self._open()
         project = self._project_of(opened, caller)
-        return PromptContext(opened.store, self.paths.data, project, argument)
+        only = None if opened.all_projects else project.key
+        return PromptContext(opened.store, self.paths.data, project, argument, only)
 
     def _writer(self, opened: _OpenStore, caller: Caller) -> Writer:
         """Who writes about which project."""
@@ -147,11 +148,13 @@ class Runtime:
 
         key = opened.store.tag_key
         redactor = make_redactor(key, self._config().redact)[0] if self._config else Redactor(key)
+        project = self._project_of(opened, caller)
         return Writer(
             store=opened.store,
             flavor=caller.flavor or "an unknown agent",
             session=caller.external_session_id or UNKNOWN,
-            project=self._project_of(opened, caller),
+            project=project,
+            only=None if opened.all_projects else project.key,
             data=self.paths.data,
             clock=self._clock,
             redact=lambda text: render(redactor.redact_text(text)),

@@ -19,7 +19,6 @@ from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Cure, Observation, Project, SessionEvent
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
-from session_memory.errors import UsageError
 from session_memory.recall.context import RecallContext
 from session_memory.recall.event_search import (
     SearchScope,
@@ -35,6 +34,7 @@ from session_memory.recall.same_words import fingerprint, stem
 from session_memory.recall.scope import check_agent, is_outside, known_project, open_scope
 from session_memory.recall.session_fields import capture_version, short_line
 from session_memory.recall.session_list import overfetch
+from session_memory.recall.unknown_values import check_file, check_tool
 from session_memory.store.port import ObservationQuery, RecallStore, TextFilter
 from session_memory.store.scopes import SessionLine
 from session_memory.store.search_rank import Hit
@@ -132,7 +132,7 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     results = _results(store, within, hits, wanted + 1)
     lines = _memory_lines(context, request, within, results)
     if not results and not lines:
-        _check_tool(store, request.tool)
+        _check_values(store, request, within)
     best = max(one.score for one in (*results, *lines)) if results or lines else 1.0
     ranked = _merged(results, lines)
     shown = ranked[start:wanted]
@@ -193,7 +193,7 @@ def recent(context: RecallContext, request: SearchRequest) -> SearchAnswer:
             break
         limit *= 4
     if not newest:
-        _check_tool(store, request.tool)
+        _check_values(store, request, within)
     shown = newest[start:wanted]
     places = _Places(within, _projects(store, [line for line, _ in shown]))
     items = tuple(_item(places, line, observation) for line, observation in shown)
@@ -284,12 +284,11 @@ def _memory_item(context: RecallContext, found: ScoredLine) -> FoundItem:
     )
 
 
-def _check_tool(store: RecallStore, name: str | None) -> None:
-    """Raise for a tool that no session ever used; asked only where nothing was found."""
-    if name is not None and not store.scopes.has_tool(name):
-        raise UsageError(
-            f"no session used a tool {one_line(name)!r}", hint="names count case, such as Bash"
-        )
+def _check_values(store: RecallStore, request: SearchRequest, within: SearchScope) -> None:
+    """Raise for what no event can fit."""
+    check_tool(store, request.tool)
+    here = text_filter(request, within)
+    check_file(store, request.file, TextFilter(session=here.session, project_id=here.project_id))
 
 
 def _query(within: SearchScope, request: SearchRequest) -> ObservationQuery:

@@ -21,8 +21,9 @@ from session_memory.errors import NotFound, UsageError
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import DiffRequest, EventRequest, TranscriptRequest, page_start
 from session_memory.recall.scope import is_of_project, open_scope
+from session_memory.recall.unknown_values import check_file, check_tool
 from session_memory.redact import render
-from session_memory.store.port import RecallStore
+from session_memory.store.port import RecallStore, TextFilter
 from session_memory.store.scopes import SessionLine
 
 Shown = TypeVar("Shown", bound=msgspec.Struct)
@@ -101,7 +102,12 @@ def transcript(context: RecallContext, request: TranscriptRequest) -> Transcript
     every = list(store.events(line.id))
     calls = {each.call_id for each in every if each.tool == request.tool and each.call_id}
     events = [each for each in every if _fits(each, request, calls)]
+    if not events:
+        check_tool(store, request.tool)
+        check_file(store, request.file, TextFilter(session=line.id))
     start = page_start(request.cursor)
+    if request.around is not None and split(request.around)[0] != line.id:
+        raise NotFound("Event not found", hint="around is an event of this session")
     if request.around is not None and request.cursor is None:
         place = next((n for n, event in enumerate(events) if event.id >= request.around), 0)
         start = max(0, place - request.count // 2)
@@ -161,6 +167,8 @@ def diff(context: RecallContext, request: DiffRequest) -> DiffAnswer:
         for found in edits_in(_text(store, call), call.files)
         if request.file is None or request.file in found.path
     ]
+    if not edits:
+        check_file(store, request.file, TextFilter(session=line.id))
     start = page_start(request.cursor)
     shown = _page(map(_shortened, edits[start : start + request.count]))
     end = start + len(shown)

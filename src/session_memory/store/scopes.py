@@ -154,6 +154,14 @@ class Scopes(Protocol):
         """Whether any event is a call of this tool or its result."""
         ...
 
+    def has_path(self, part: str, where: TextFilter) -> bool:
+        """Whether any event of this session or project, or any at all, names a path with it."""
+        ...
+
+    def recent_paths(self, where: TextFilter) -> list[str]:
+        """Paths that the newest events there name, each once, up to a bound."""
+        ...
+
     def events(self, ids: list[int]) -> list[SessionEvent]:
         """Events by id, in the order given, without texts; those no longer stored are left out."""
         ...

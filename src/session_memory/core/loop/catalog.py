@@ -48,6 +48,16 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ValueError("a cost is a number from 0")
 
 
+def seen_in(evidence: tuple[Evidence, ...], project: str | None) -> tuple[Evidence, ...] | None:
+    """What of it a project may be shown: its own and what is of none; None where there is nothing.
+
+    Without a project all of it; what rests on no evidence, such as a rule of the user, is for all.
+    """
+    if project is None or not evidence:
+        return evidence
+    return tuple(each for each in evidence if each.repo in (None, project)) or None
+
+
 class Proposal(msgspec.Struct, frozen=True, omit_defaults=True):
     """A pattern that was detected and that nobody has decided on by itself."""
 

@@ -30,9 +30,12 @@ from session_memory.store.sqlite.connection import (
     damaged,
     rows,
 )
+from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
 from session_memory.store.sqlite.queries import events_by_id
 from session_memory.store.values import TextFilter
 
+_MOST_EVENTS = 20_000
+"""Of which paths are told where a wanted one is unknown."""
 _LINE = """
 SELECT s.id, s.flavor, s.external_id, s.project_id, s.started_at, s.ended_at, s.cwd, s.title,
   s.client_version, s.source_kind, s.parent_external_id, s.low_value,
@@ -187,6 +190,19 @@ class SqliteScopes:
         found = "SELECT 1 FROM event WHERE tool = ? LIMIT 1"
         return bool(rows(self._db, found, (name,)))
 
+    def has_path(self, part: str, where: TextFilter) -> bool:
+        """See store.scopes.Scopes."""
+        events, bindings = _events_in(where)
+        found = f"SELECT 1 FROM {events} AND instr(e.files, ?) > 0 LIMIT 1"
+        return bool(rows(self._db, found, (*bindings, part)))
+
+    def recent_paths(self, where: TextFilter) -> list[str]:
+        """See store.scopes.Scopes."""
+        events, bindings = _events_in(where)
+        newest = f"SELECT e.id, e.files FROM {events} AND e.files IS NOT NULL ORDER BY e.id DESC"
+        some = f"({newest} LIMIT {_MOST_EVENTS}) n, json_each(n.files) f"
+        return [row[0] for row in rows(self._db, f"SELECT DISTINCT f.value FROM {some}", bindings)]
+
     def events(self, ids: list[int]) -> list[SessionEvent]:
         """See store.scopes.Scopes."""
         events = {event.id: event for event in events_by_id(self._db, ids)}
@@ -229,3 +245,13 @@ def _line(row: Row) -> SessionLine:
 
 def _list(values: Any) -> str:
     return msgspec.json.encode(values).decode()
+
+
+def _events_in(where: TextFilter) -> tuple[str, tuple[int, ...]]:
+    """The events of a session, of a project or of all, as what stands behind FROM."""
+    if where.session is not None:
+        return "event e WHERE e.id BETWEEN ? AND ?", event_range(where.session)
+    if where.project_id is None:
+        return "event e WHERE 1", ()
+    own = f"e.id BETWEEN s.id << {SEQ_BITS} AND (s.id << {SEQ_BITS}) + {SEQ_MASK}"
+    return f"session s CROSS JOIN event e ON {own} WHERE s.project_id = ?", (where.project_id,)
