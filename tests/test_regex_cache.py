@@ -121,3 +121,24 @@ def test_only_expressions_of_the_program_are_kept() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "compiled"
     ]
     assert found == ["core/text/searchable.py:_no_blanks", "distil/cued_patterns.py:_compiled"]
+
+
+def test_our_expressions_are_the_same_in_every_process() -> None:
+    """Words out of a set stand in another order each time, and would be compiled each time."""
+    program = (
+        "import session_memory.redact, session_memory.distil.sessions\n"
+        "from session_memory import regex_cache\n"
+        "print(*sorted(map(repr, {*regex_cache._known(), *regex_cache._fresh})), sep='\\n')"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-B", "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPYCACHEPREFIX": "/nowhere"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(outputs) == 1
+    assert len(outputs.pop().splitlines()) > 100

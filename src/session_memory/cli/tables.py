@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from session_memory.cli.terminal import Meaning, columns, fold, paint, width
 from session_memory.core.text.safe_text import one_line
+from session_memory.regex_cache import compiled
 
 GAP = "  "
 NARROWEST = 30
 """A folded column is at least so wide; with less room it goes below its row."""
-_NUMBER = re.compile(r"-|-?[\d,.]+( ([KMGTP]i)?B)?")
+_NUMBER = compiled(r"-|-?[\d,.]+( ([KMGTP]i)?B)?")
 
 
 class Column(NamedTuple):

@@ -52,8 +52,10 @@ _SHORT = (
     "via one two too very sk pk rk x y z"
 )
 
+# In one order in every process: an expression that differs each time would be compiled each time.
 LONG_WORDS = sorted(
-    {*_SECRETS.split(), *_TRANSLATED.split(), *_HOLDERS.split(), *_EXAMPLES.split()}, key=len
+    {*_SECRETS.split(), *_TRANSLATED.split(), *_HOLDERS.split(), *_EXAMPLES.split()},
+    key=lambda word: (len(word), word),
 )
 _GLUED = compiled(("(?:my|dev|db|app|new|old|" + "|".join(LONG_WORDS[::-1]) + ")+$").encode())
 """One word or several without anything between them: `adminpassword`. No word is made of others,
