@@ -135,7 +135,7 @@ def _free_name(directory: str, now_ms: int) -> str:
 def has_segments(directory: str) -> bool:
     """Whether any text is here: then there was a database that knew it."""
     for _, _, names in os.walk(os.path.join(directory, SEGMENTS)):
-        if any(name.endswith(".seg") for name in names):
+        if any(name.endswith((".seg", ".segs")) for name in names):
             return True
     return False
 

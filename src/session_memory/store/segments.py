@@ -5,6 +5,8 @@ the blocks, length of the manifest, text size, block size, number of blocks, mag
 first version have no manifest. The text is cut into blocks of equal size, so that an event's offset
 says which block holds it; each block is one zstd frame with its own checksum, so that a flipped bit
 is an error and never a wrong answer.
+
+Small segments of one commit share a file, whose name is part of theirs: see store.shared_segments.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ import msgspec
 from session_memory.atomic_files import flush_directory, make_directory, write_file
 from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
+from session_memory.store import shared_segments
+from session_memory.store.lock import exclusive
+from session_memory.store.shared_segments import SharedFile
 
 MAGIC = b"SMSEG\x02\r\n"
 FIRST_MAGIC = b"SMSEG\x01\r\n"
@@ -34,7 +39,8 @@ DIGEST_SIZE = 16
 WRITERS = 8
 """Threads that write segments; see DirectorySegments.put."""
 SUFFIX = ".seg"
-_NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+\.seg")
+_NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+(?:\.([0-9a-f]{16}))?\.seg")
+_SHARED_NAME = re.compile(r"[0-9a-f]{16}\.segs")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
 _MANIFEST = struct.Struct("<I")
 
@@ -105,6 +111,14 @@ class SegmentStore(Protocol):
         """Remove what an interrupted `put` left; only while nobody else can be inside one."""
         ...
 
+    def flawed(self) -> list[str]:
+        """Files that are damaged where no text is lost."""
+        ...
+
+    def mend(self) -> None:
+        """Make those whole again."""
+        ...
+
 
 def pack(session_id: int, text: bytes, manifest: bytes = b"") -> Packed:
     """Compress one segment's text and what it says about it; see store.manifest.
@@ -124,6 +138,19 @@ def pack(session_id: int, text: bytes, manifest: bytes = b"") -> Packed:
     digest = blake2b(data, digest_size=DIGEST_SIZE).digest()
     name = f"{session_id:x}-{digest.hex()}{os.urandom(8).hex()}{SUFFIX}"
     return Packed(name, data, len(text), digest)
+
+
+def share(segments: list[Packed]) -> list[Packed]:
+    """The segments of one commit, small ones under names that say which file they share."""
+    files = shared_segments.file_names([len(segment.data) for segment in segments])
+    return [
+        segment
+        if file is None
+        else msgspec.structs.replace(
+            segment, name=f"{segment.name.removesuffix(SUFFIX)}.{file}{SUFFIX}"
+        )
+        for segment, file in zip(segments, files, strict=True)
+    ]
 
 
 class _Directory(msgspec.Struct):
@@ -263,28 +290,45 @@ class DirectorySegments:
         self.root = root
 
     def path(self, name: str) -> str:
-        """Where a segment of this name is, or would be."""
+        """Where a segment of this name is, or would be: a file of its own, or a shared one."""
         valid = _NAME.fullmatch(name)
         if valid is None:  # names come from rows: no traversal
             raise StoreDamaged(f"not a segment name: {name!r}")
+        if (file := valid[2]) is not None:
+            return os.path.join(self.root, file[:2], file + shared_segments.SUFFIX)
         return os.path.join(self.root, f"{int(valid[1], 16) % 256:02x}", name)
 
     def put(self, segments: list[Packed]) -> None:
         """Write temp files, fsync them together, rename, then fsync each directory once."""
-        if not segments:
+        files: dict[str, bytes] = {}
+        shared: dict[str, dict[str, bytes]] = {}
+        for segment in segments:
+            path = self.path(segment.name)
+            if _is_shared(path):
+                shared.setdefault(path, {})[segment.name] = segment.data
+            else:
+                files[path] = segment.data
+        for path, inside in shared.items():
+            with contextlib.suppress(FileNotFoundError), SharedFile(path) as file:
+                inside = file.all() | inside  # a backup brings a file in parts
+            files[path] = shared_segments.join(inside)
+        self._write(files)
+
+    def _write(self, files: dict[str, bytes]) -> None:
+        if not files:
             return
-        folders = {os.path.dirname(self.path(segment.name)) for segment in segments}
+        folders = {os.path.dirname(path) for path in files}
         self._make(folders)
-        if len(segments) == 1:
-            self._write_temps(segments)
+        paths = list(files)
+        if len(paths) == 1:
+            _write_temps(files, paths)
         else:  # the disk merges neighbouring flushes: 8 at a time cost a third of one by one
             from concurrent.futures import ThreadPoolExecutor
 
-            shares = [segments[start::WRITERS] for start in range(WRITERS)]
+            shares = [paths[start::WRITERS] for start in range(WRITERS)]
             with ThreadPoolExecutor(WRITERS) as pool:
-                list(pool.map(self._write_temps, shares))
-        for segment in segments:
-            path = self.path(segment.name)
+                list(pool.map(functools.partial(_write_temps, files), shares))
+        for path in paths:
             os.replace(path + ".tmp", path)
         for folder in folders:
             flush_directory(folder)
@@ -298,22 +342,24 @@ class DirectorySegments:
         if missing:
             flush_directory(self.root)
 
-    def _write_temps(self, segments: list[Packed]) -> None:
-        for segment in segments:
-            write_file(self.path(segment.name) + ".tmp", segment.data)
-
     def read(self, name: str) -> bytes:
         """See SegmentStore."""
+        path = self.path(name)
         try:
-            with open(self.path(name), "rb") as file:
+            if _is_shared(path):
+                return self._read_shared(path, name)
+            with open(path, "rb") as file:
                 return file.read()
         except FileNotFoundError:
             raise StoreDamaged(f"segment {name} is missing") from None
 
     def read_range(self, name: str, start: int, length: int) -> bytes:
         """See SegmentStore."""
+        path = self.path(name)
         try:
-            with open(self.path(name), "rb", buffering=0) as file:
+            if _is_shared(path):
+                return self._read_shared(path, name, start, length)
+            with open(path, "rb", buffering=0) as file:
                 if start < 0:
                     start = max(0, file.seek(0, os.SEEK_END) + start)
                 file.seek(start)
@@ -321,23 +367,82 @@ class DirectorySegments:
         except FileNotFoundError:
             raise StoreDamaged(f"segment {name} is missing") from None
 
+    def _read_shared(
+        self, path: str, name: str, start: int = 0, length: int | None = None
+    ) -> bytes:
+        with SharedFile(path) as file:
+            data = file.read(name, start, length)
+        if data is None:
+            raise StoreDamaged(f"segment {name} is missing")
+        return data
+
     def delete(self, names: list[str]) -> int:
         """See SegmentStore."""
-        gone = [name for name in names if self._unlink(name)]
-        for folder in {os.path.dirname(self.path(name)) for name in gone}:
+        gone = 0
+        folders: set[str] = set()
+        shared: dict[str, set[str]] = {}
+        for name in names:
+            path = self.path(name)
+            if _is_shared(path):
+                shared.setdefault(path, set()).add(name)
+            elif _unlink(path):
+                gone += 1
+                folders.add(os.path.dirname(path))
+        for folder in folders:
             flush_directory(folder)  # what is told as gone must not come back with the power
-        return len(gone)
+        if shared:
+            with exclusive(self.root, "removing texts", wait=True):  # two would undo each other
+                gone += sum(self._take_out(path, out) for path, out in shared.items())
+        return gone
 
-    def _unlink(self, name: str) -> bool:
+    def _take_out(self, path: str, names: set[str]) -> int:
+        """Write a shared file anew without some of its segments; how many of them were in it."""
         try:
-            os.unlink(self.path(name))
+            with SharedFile(path) as file:
+                places, status = file.places, file.status
+                left = {name: data for name, data in file.all().items() if name not in names}
         except FileNotFoundError:
-            return False
-        return True
+            return 0
+        except StoreDamaged:  # none of its segments can be read: `repair` has told so
+            places, status, left = dict.fromkeys(names, (0, 0)), None, {}
+        if len(left) == len(places):
+            return 0
+        if left:
+            self._write({path: shared_segments.join(left)})
+            if status is not None:
+                os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        else:
+            _unlink(path)
+            flush_directory(os.path.dirname(path))
+        return len(places) - len(left)
 
     def names(self) -> Iterator[str]:
         """See SegmentStore; files of other names are none of ours and stay."""
-        return (entry.name for entry in self._entries() if _NAME.fullmatch(entry.name))
+        for entry in self._entries():
+            if _NAME.fullmatch(entry.name):
+                yield entry.name
+            elif _SHARED_NAME.fullmatch(entry.name):
+                # One that cannot be read tells nothing, so nothing in it counts as left over.
+                with contextlib.suppress(StoreDamaged, OSError), SharedFile(entry.path) as file:
+                    yield from file.places
+
+    def flawed(self) -> list[str]:
+        """Shared files with one damaged directory: the other still leads to all texts."""
+        return [path for path, whole in self._shared_files() if _bytes_of(path) != whole]
+
+    def mend(self) -> None:
+        """Write those anew."""
+        with exclusive(self.root, "removing texts", wait=True):
+            for path, whole in self._shared_files():
+                if _bytes_of(path) != whole:
+                    self._write({path: whole})
+
+    def _shared_files(self) -> Iterator[tuple[str, bytes]]:
+        """Those that can be read, with the bytes that they should have."""
+        for entry in list(self._entries()):
+            if _SHARED_NAME.fullmatch(entry.name):
+                with contextlib.suppress(StoreDamaged, OSError), SharedFile(entry.path) as file:
+                    yield entry.path, shared_segments.join(file.all())
 
     def written_at(self, name: str) -> int:
         """When a segment was written, in milliseconds."""
@@ -346,12 +451,19 @@ class DirectorySegments:
     def move_to(self, name: str, folder: str) -> None:
         """Take a file out of the store without deleting it."""
         make_directory(folder)
-        os.rename(self.path(name), os.path.join(folder, name))
+        path = self.path(name)
+        if not _is_shared(path):
+            os.rename(path, os.path.join(folder, name))
+            return
+        write_file(os.path.join(folder, name), self.read(name))
+        self.delete([name])
 
     def drop_unfinished(self) -> None:
         """See SegmentStore."""
         for entry in self._entries():
-            if _NAME.fullmatch(entry.name.removesuffix(".tmp")) and entry.name.endswith(".tmp"):
+            name = entry.name.removesuffix(".tmp")
+            is_ours = _NAME.fullmatch(name) or _SHARED_NAME.fullmatch(name)
+            if is_ours and name != entry.name:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(entry.path)
 
@@ -362,3 +474,25 @@ class DirectorySegments:
             return
         for folder in folders:
             yield from os.scandir(folder)
+
+
+def _is_shared(path: str) -> bool:
+    return path.endswith(shared_segments.SUFFIX)
+
+
+def _write_temps(files: dict[str, bytes], paths: list[str]) -> None:
+    for path in paths:
+        write_file(path + ".tmp", files[path])
+
+
+def _unlink(path: str) -> bool:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _bytes_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import apsw
@@ -120,6 +121,9 @@ def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:
             yield Finding("segment", f"{error.message} (session {external_id})")
         except OSError as error:
             yield Finding("segment", f"{name} (session {external_id}): {error.strerror}")
+    for path in segments.flawed():
+        detail = f"{os.path.basename(path)}: its directory is damaged, its texts are whole"
+        yield Finding("segment_directory", detail, "warning")
     orphans = sum(1 for name in segments.names() if name not in known)
     if orphans:
         yield Finding("orphan_segment", f"{orphans} files belong to no session", "warning")

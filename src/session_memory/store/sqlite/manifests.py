@@ -197,9 +197,17 @@ def repack(db: Database, segments: SegmentStore, session_id: int) -> int:
 
 def insert_segment(db: Database, segment_id: int | None, session_id: int, packed: Packed) -> int:
     """The row of a segment; returns its number."""
-    db.execute(
+    insert_segments(db, [(segment_id, session_id, packed)])
+    return db.last_insert_rowid()
+
+
+def insert_segments(db: Database, segments: list[tuple[int | None, int, Packed]]) -> None:
+    """The rows of segments, each with its number and that of its session."""
+    db.executemany(
         "INSERT INTO segment (id, session_id, name, bytes, text_bytes, hash)"
         " VALUES (?, ?, ?, ?, ?, ?)",
-        (segment_id, session_id, packed.name, len(packed.data), packed.text_bytes, packed.digest),
+        [
+            (number, session_id, packed.name, len(packed.data), packed.text_bytes, packed.digest)
+            for number, session_id, packed in segments
+        ],
     )
-    return db.last_insert_rowid()

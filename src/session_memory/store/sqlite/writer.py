@@ -21,7 +21,7 @@ from session_memory.core.retention import index_estimate
 from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, LostEvent, SessionHandle, UsageDraft
-from session_memory.store.segments import Packed, SegmentReader, pack
+from session_memory.store.segments import Packed, SegmentReader, pack, share
 from session_memory.store.sqlite import (
     checkpoints,
     event_copies,
@@ -119,22 +119,16 @@ class SqliteWriter:
         if self._observed:
             observing.index(self._db, self._observed)
             self._observed.clear()
-        packed: list[Packed] = []
         self._reader.let_go()
+        packed = self._packed()
+        grown: list[tuple[int, ...]] = []
         for state in self._open.values():
-            if state.bodies:
-                text = b"".join(state.bodies)
-                segment = pack(state.handle.id, text, manifests.of_commit(self._db, state, text))
-                packed.append(segment)
-                self._reader.keep(segment.name, text)
-                manifests.insert_segment(self._db, state.segment_id, state.handle.id, segment)
-                state.bodies, state.body_bytes, state.segment_id = [], 0, 0
-                state.rows, state.facts, state.usages = [], [], []
             if state.added:
                 self._index(state)
-                grown = (state.next_seq, state.added, state.index_bytes, self._now)
-                self._db.execute(statements.SESSION_GREW, (*grown, state.handle.id))
+                counts = (state.next_seq, state.added, state.index_bytes, self._now)
+                grown.append((*counts, state.handle.id))
                 state.added = state.index_bytes = 0
+        self._db.executemany(statements.SESSION_GREW, grown)
         try:
             self._reader.store.put(packed)
         except OSError as error:
@@ -142,6 +136,32 @@ class SqliteWriter:
                 f"cannot write session texts: {error.strerror}",
                 hint="free disk space or check the store's permissions; the sweep can be repeated",
             ) from error
+
+    def _packed(self) -> list[Packed]:
+        """The texts of this transaction as segments, with their rows."""
+        states = [state for state in self._open.values() if state.bodies]
+        texts: list[bytes] = []
+        for state in states:
+            texts.append(b"".join(state.bodies))
+            state.bodies = []
+        packed = share(
+            [
+                pack(state.handle.id, text, manifests.of_commit(self._db, state, text))
+                for state, text in zip(states, texts, strict=True)
+            ]
+        )
+        manifests.insert_segments(
+            self._db,
+            [
+                (state.segment_id, state.handle.id, segment)
+                for state, segment in zip(states, packed, strict=True)
+            ],
+        )
+        for state, text, segment in zip(states, texts, packed, strict=True):
+            self._reader.keep(segment.name, text)
+            state.body_bytes, state.segment_id = 0, 0
+            state.rows, state.facts, state.usages = [], [], []
+        return packed
 
     def _index(self, state: OpenSession) -> None:
         """Write the entries of a session's new events, all with the same place."""
