@@ -80,6 +80,7 @@ _BINDING = compiled(rf"(?:`{_KEY}(?:/{_KEY})?`(?:, ?| / ?| or )?)+ *(?:[-–—=
 _COUNTS = compiled(r"[A-Z][\w ]{2,30}: \d[\d.,%]*(?:$|\s)|\d+(?:\.\d+)?(?:ms|%| ms)\b.*=")
 _GOES_ON = compiled(r"(?:,|\b(?:or|and|OR|AND))$")
 _GOES_ON_CHARS = 4
+_MAY_GO_ON = (",", "or", "and", "OR", "AND")
 _SUMMARY = compiled(r"(?:summary|overview|changes)\s*[:–—-]\s*", re.I)
 
 
@@ -173,7 +174,7 @@ def _parts(text: str) -> Iterator[_Part]:
             said = without_start(_SUMMARY, sentence)
             if aside or not said or _says_nothing(said):
                 continue
-            if _GOES_ON.search(said, max(0, len(said) - _GOES_ON_CHARS)):
+            if said.endswith(_MAY_GO_ON) and _GOES_ON.search(said, len(said) - _GOES_ON_CHARS):
                 lead = f"{lead} {said}".strip()
                 continue
             if said.endswith(":"):
