@@ -61,6 +61,16 @@ def miscounted(database: str) -> list[tuple[Any, ...]]:
         ).fetchall()
 
 
+def misplaced(database: str) -> list[tuple[Any, ...]]:
+    """Words whose documents, as bits, are not those of their hits: none should be."""
+    with psycopg.connect(owner_of(database)) as connection:
+        return connection.execute(
+            "SELECT term, hits, documents FROM hub.posting WHERE documents IS DISTINCT FROM"
+            " CASE WHEN cardinality(hits) > 2 THEN (SELECT bit_or(set_bit(B'0'::bit(256),"
+            "  (h >> 7) & 255, 1)) FROM unnest(hits) AS h) END"
+        ).fetchall()
+
+
 def counted(database: str, table: str) -> int:
     """Rows of a table, of all teams."""
     with psycopg.connect(owner_of(database)) as connection:

@@ -129,3 +129,56 @@ def test_pushes_wait_for_each_other_and_one_too_many_comes_again(
     assert sorted(answer.status for answer in answers) == [200, 200, 429]
     (late,) = [answer for answer in answers if answer.status == 429]
     assert (late.code, late.headers["retry-after"]) == ("slow_down", "5")
+
+
+@pytest.mark.rows("HUB-30")
+def test_while_somebody_searches_pushes_are_taken_one_at_a_time(
+    team: Team, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = team.device("Ann")
+    ann.share()
+    bodies = [msgspec.json.encode(ann.batch(ann.item("rule", f"r{n}", f"rule {n}"))) for n in "12"]
+    pushes = [Request("POST", "/v1/push", ann.token, body) for body in bodies]
+    search = Request("POST", "/v1/search", ann.token, msgspec.json.encode(wire.Search("rule")))
+    taken, found = endpoints.push.push, endpoints.reading.search
+    searching, both, at_work, most = threading.Event(), threading.Event(), [0], [0]
+
+    def noted(*given: Any) -> wire.Pushed:
+        at_work[0] += 1
+        most[0] = max(most[0], at_work[0])
+        if at_work[0] == 2:
+            both.set()
+        elif not searching.is_set():
+            assert both.wait(60), "without a search two are taken at once"
+        answer = taken(*given)
+        at_work[0] -= 1
+        return answer
+
+    def slowly(*given: Any) -> wire.Found:
+        searching.set()
+        assert pushed.wait(60)
+        return found(*given)
+
+    pushed = threading.Event()
+
+    async def with_search() -> None:
+        app = make_app(hub)
+        waiting = asyncio.ensure_future(give(app, search))
+        while not searching.is_set():
+            await asyncio.sleep(0.01)
+        answers = await asyncio.gather(*(give(app, each) for each in pushes))
+        pushed.set()
+        assert [answer.status for answer in (*answers, await waiting)] == [200, 200, 200]
+
+    async def alone() -> None:
+        app = make_app(hub)
+        answers = await asyncio.gather(*(give(app, each) for each in pushes))
+        assert [answer.status for answer in answers] == [200, 200]
+
+    monkeypatch.setattr(endpoints.push, "push", noted)
+    monkeypatch.setattr(endpoints.reading, "search", slowly)
+    asyncio.run(with_search())
+    assert most == [1]
+    searching.clear()
+    asyncio.run(alone())
+    assert most == [2]

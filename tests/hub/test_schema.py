@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from tests.hub.content import miscounted
+from tests.hub.content import miscounted, misplaced
 
 from session_memory.hub import schema
 from session_memory.testing.postgres_server import PostgresServer
 
-# A run of two events, as schema 2 kept it: (document << 7) + how often.
+# A run of three events, as schema 2 kept it: (document << 7) + how often.
 HELD = """
 INSERT INTO hub.team (name, key) VALUES ('acme', 'k');
 INSERT INTO hub.project (team_id, key) VALUES (1, 'shop');
@@ -20,9 +20,10 @@ INSERT INTO hub.session (team_id, project_id, member_id, key) VALUES (1, 1, 'ann
 INSERT INTO hub.item (team_id, project_id, member_id, kind, key, hash, rank, session, text)
   VALUES (1, 1, 'ann', 'events', 'k', 'h', 1, 1, '');
 INSERT INTO hub.run (item_id, field, team_id, project_id, session, seqs, lengths, documents, words,
-  stems) VALUES (1, 1, 1, 1, 1, '{4,6}', '{3,70000}', 2, 70003, '{use uv uv,poetri}');
+  stems) VALUES (1, 1, 1, 1, 1, '{4,6,7}', '{3,70000,1}', 3, 70004, '{use uv uv,poetri,now}');
 INSERT INTO hub.posting (project_id, field, term, item_id, hits)
-  VALUES (1, 1, 'uv', 1, '{2}'), (1, 1, 'poetri', 1, '{129}'), (1, 1, 'use', 1, '{1,130}');
+  VALUES (1, 1, 'uv', 1, '{2}'), (1, 1, 'poetri', 1, '{129}'), (1, 1, 'use', 1, '{1,130}'),
+  (1, 1, 'now', 1, '{1,129,257}');
 """
 
 
@@ -52,18 +53,22 @@ def test_the_index_of_an_older_hub_is_carried_over(
     with psycopg.connect(postgres.url("hub_old")) as connection:
         hits = connection.execute("SELECT term, session, hits FROM hub.posting ORDER BY 1")
         assert hits.fetchall() == [
+            ("now", 1, [(3 << 15) + 1, (65535 << 15) + 129, (1 << 15) + 257]),
             ("poetri", 1, [(65535 << 15) + 129]),
             ("use", 1, [(3 << 15) + 1, (65535 << 15) + 130]),
             ("uv", 1, [(3 << 15) + 2]),
         ]
         orders = connection.execute("SELECT number, words FROM hub.word_order ORDER BY 1")
-        assert orders.fetchall() == [(0, "use uv uv"), (1, "poetri")]
+        assert orders.fetchall() == [(0, "use uv uv"), (1, "poetri"), (2, "now")]
+        bits = connection.execute("SELECT documents FROM hub.posting WHERE documents IS NOT NULL")
+        assert bits.fetchall() == [("111" + "0" * 253,)]
         forced = connection.execute(
             "SELECT count(*) FROM pg_class WHERE relnamespace = 'hub'::regnamespace"
             " AND relkind = 'r' AND relname <> 'migration' AND NOT relforcerowsecurity"
         )
         assert forced.fetchone() == (0,)
     assert miscounted(postgres.url("hub_old")) == []
+    assert misplaced(postgres.url("hub_old")) == []
     with psycopg.connect(postgres.url("hub_old"), autocommit=True) as connection:
         connection.execute("DROP OWNED BY hub_old_role")
         connection.execute("DROP ROLE hub_old_role")

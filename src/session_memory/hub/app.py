@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -35,8 +36,11 @@ PER_SECOND, BURST = 20.0, 200
 FAILED_PER_SECOND, FAILED_BURST = 0.2, 20
 """Requests without a valid token, from one address."""
 PUSHES_AT_ONCE, PUSHES_WAITING = 2, 6
-"""Further ones wait: taking a batch is work for a processor, and searches must not stand behind. So
-many may wait; others are told to come again, before their laptops give up."""
+"""Further ones wait: taking a batch is work for a processor, and searches must not stand behind it.
+One at a time while somebody searches. So many may wait; others are told to come again, before their
+laptops give up."""
+SEARCHES_AT_ONCE = min(12, max(4, 2 * (os.cpu_count() or 1)))
+"""Further ones wait for their turn: all at once they would all be late."""
 COME_AGAIN_SECONDS = 5
 _SPOKEN = f"{LOWEST_WIRE_VERSION}-{WIRE_VERSION}"
 
@@ -63,13 +67,9 @@ class Hub:
 def make_app(hub: Hub) -> Starlette:
     """The application."""
     routes = [Route("/healthz", _healthz, methods=["GET"])]
-    pushing = _Line()
+    turns = _Turns()
     routes += [
-        Route(
-            endpoint.path,
-            _serving(hub, endpoint, pushing if endpoint.path == "/v1/push" else None),
-            methods=[endpoint.method],
-        )
+        Route(endpoint.path, _serving(hub, endpoint, turns), methods=[endpoint.method])
         for endpoint in ENDPOINTS
     ]
     handlers = {HTTPException: _no_such_path, Exception: _unexpected}
@@ -91,28 +91,52 @@ async def _unexpected(_request: Request, _error: Exception) -> Response:
     return _failed(RequestError("unavailable", "the hub failed", "repeat it later"))
 
 
-class _Line:
-    """Those who push, and those who wait to."""
+class _Turns:
+    """Who may work now: those who search, and those who push."""
 
     def __init__(self) -> None:
-        self.turns = CapacityLimiter(PUSHES_AT_ONCE)
-        self.length = 0
+        self.searches = CapacityLimiter(SEARCHES_AT_ONCE)
+        self.searching = 0
+        self.pushes = CapacityLimiter(PUSHES_AT_ONCE)
+        self.pushing = 0
+        """With those that wait."""
 
 
-async def _in_line(line: _Line, hub: Hub, endpoint: Endpoint, call: Call) -> object:
-    """Answer when it is the request's turn; refuse it at once where too many wait."""
-    if line.length >= PUSHES_AT_ONCE + PUSHES_WAITING:
+async def _search(turns: _Turns, hub: Hub, endpoint: Endpoint, call: Call) -> object:
+    """Answer a search when it is its turn; meanwhile pushes are taken one at a time."""
+    turns.searching += 1
+    turns.pushes.total_tokens = 1
+    try:
+        return await to_thread.run_sync(_answer, hub, endpoint, call, limiter=turns.searches)
+    finally:
+        turns.searching -= 1
+        if not turns.searching:
+            turns.pushes.total_tokens = PUSHES_AT_ONCE
+
+
+async def _push(turns: _Turns, hub: Hub, endpoint: Endpoint, call: Call) -> object:
+    """Take a push when it is its turn; refuse it at once where too many wait."""
+    if turns.pushing >= PUSHES_AT_ONCE + PUSHES_WAITING:
         await run_in_threadpool(_audit, hub, endpoint, call.caller, 429, Answer(None))
         wait = COME_AGAIN_SECONDS
         raise RequestError("slow_down", "many devices push at once", f"repeat it in {wait} s", wait)
-    line.length += 1
+    turns.pushing += 1
     try:
-        return await to_thread.run_sync(_answer, hub, endpoint, call, limiter=line.turns)
+        return await to_thread.run_sync(_answer, hub, endpoint, call, limiter=turns.pushes)
     finally:
-        line.length -= 1
+        turns.pushing -= 1
 
 
-def _serving(hub: Hub, endpoint: Endpoint, line: _Line | None) -> Callable[[Request], object]:
+async def _at_once(_turns: _Turns, hub: Hub, endpoint: Endpoint, call: Call) -> object:
+    return await run_in_threadpool(_answer, hub, endpoint, call)
+
+
+_IN_TURN = {"/v1/push": _push, "/v1/search": _search}
+
+
+def _serving(hub: Hub, endpoint: Endpoint, turns: _Turns) -> Callable[[Request], object]:
+    answering = _IN_TURN.get(endpoint.path, _at_once)
+
     async def serve(request: Request) -> Response:
         address = request.client.host if request.client else ""
         try:
@@ -121,10 +145,7 @@ def _serving(hub: Hub, endpoint: Endpoint, line: _Line | None) -> Callable[[Requ
             caller = await run_in_threadpool(_caller, hub, endpoint, request, address)
             body = await _body(request)
             call = Call(hub.pool, hub.texts, caller, body, request)
-            if line is None:
-                answer = await run_in_threadpool(_answer, hub, endpoint, call)
-            else:
-                answer = await _in_line(line, hub, endpoint, call)
+            answer = await answering(turns, hub, endpoint, call)
         except RequestError as error:
             return _failed(error)
         return Response(

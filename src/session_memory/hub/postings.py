@@ -20,16 +20,16 @@ from session_memory.store.search_rank import OFTEN
 MOST_SCORED = 4_000
 MOST_NOTED = 1_000
 MOST_RANKED = 260
-FEW_ITEMS, MANY_ITEMS = 200, 1_000
+FEW_ITEMS, MANY_ITEMS = 200, 8_000
 """Items that are looked through for documents with every word."""
-MOST_JOINED = 60_000
-"""Documents with a word up to which it is read whole."""
+MOST_FILTERED = 1_000
+"""Of those with such documents, the newest that a filter is applied to."""
 MOST_STEMS = 60
 """Words of one question: which of them a document holds are the bits of one number."""
-MOST_READ = 50_000
+MOST_READ = 20_000
 """Counts that are read to find words like one that is not there."""
-MOST_SIMILAR = 2_000
-"""Of those, the most frequent words are compared with it."""
+MOST_SIMILAR = 200
+"""Of those, so many are counted."""
 K1, B = 1.2, 0.75
 """As in SQLite's FTS5."""
 
@@ -89,7 +89,7 @@ def field_of(number: int, projects: list[int], member: str, request: Search) -> 
     inner: LiteralString = " AND ".join(parts)
     condition: LiteralString = (
         " AND EXISTS (SELECT 1 FROM hub.item i JOIN hub.run r ON r.item_id = i.id"
-        f" AND r.field = p.field WHERE i.id = p.item_id AND {inner})"
+        f" AND r.field = %(field)s WHERE i.id = p.item_id AND {inner})"
     )
     return Field(number, values, most, condition)
 
@@ -104,16 +104,15 @@ def counts_of(connection: Connection, projects: list[int], stems: Sequence[str])
     return {(field, term): int(count) for field, term, count in rows}
 
 
-def beginning(connection: Connection, projects: list[int], head: str) -> list[tuple[str, int]]:
-    """Words of events that begin so, the most frequent first."""
+def beginning(connection: Connection, projects: list[int], head: str) -> list[str]:
+    """Words of events that begin so; only a part where there are very many."""
     rows = connection.execute(
-        "SELECT term, sum(documents)::integer AS documents FROM ("
-        " SELECT term, documents FROM hub.word WHERE project_id = ANY(%s) AND field = 1"
-        " AND term >= %s AND term < %s LIMIT %s) AS read GROUP BY term ORDER BY documents DESC"
-        " LIMIT %s",
-        (projects, head, head + "\U0010ffff", MOST_READ, MOST_SIMILAR),
+        # Nothing but the index is read.
+        "SELECT DISTINCT term FROM (SELECT term FROM hub.word WHERE project_id = ANY(%s)"
+        " AND field = 1 AND term >= %s AND term < %s LIMIT %s) AS read",
+        (projects, head, head + "\U0010ffff", MOST_READ),
     ).fetchall()
-    return [(term, documents) for term, documents in rows]
+    return [str(term) for (term,) in rows]
 
 
 def sizes_of(connection: Connection, projects: list[int]) -> dict[int, tuple[int, int]]:
@@ -174,24 +173,29 @@ def weight_of(count: int, documents: int) -> float:
     return max(math.log((documents - count + 0.5) / (count + 0.5)), 1e-6)
 
 
+_NONE: LiteralString = "B'0'::bit(256)"
+# Which documents of an item hold a word. In one or two documents it has no bits of its own: those
+# are the first hit and the last.
+_BITS: LiteralString = (
+    f"coalesce(p.documents, set_bit(set_bit({_NONE}, (p.hits[1] >> 7) & 255, 1),"
+    "  (p.hits[cardinality(p.hits)] >> 7) & 255, 1))"
+)
 # The newest items that hold the rarest word.
 _WITH_RAREST: LiteralString = (
-    "SELECT x.project_id, x.item_id, x.hits FROM unnest(%(projects)s::integer[]) AS q (project_id)"
-    " CROSS JOIN LATERAL (SELECT p.project_id, p.item_id, p.hits FROM hub.posting p"
+    "SELECT x.project_id, x.item_id FROM unnest(%(projects)s::integer[]) AS q (project_id)"
+    " CROSS JOIN LATERAL (SELECT p.project_id, p.item_id FROM hub.posting p"
     "  WHERE p.project_id = q.project_id AND p.field = %(field)s"
     "  AND p.term = (%(terms)s::text[])[1] ORDER BY p.item_id DESC LIMIT %(most)s) AS x"
     " ORDER BY x.item_id DESC LIMIT %(most)s"
 )
-# Of those, the items with a document that holds the second rarest too.
+# The items with a document that holds the two rarest words.
 _WITH_TWO: LiteralString = (
-    "SELECT DISTINCT a.project_id, a.item_id FROM"
-    f" (SELECT x.project_id, x.item_id, {_NUMBER} AS number"
-    f"  FROM ({_WITH_RAREST}) AS x CROSS JOIN LATERAL unnest(x.hits) AS h) AS a"
-    f" JOIN (SELECT p.item_id, {_NUMBER} AS number"
-    "  FROM hub.posting p CROSS JOIN LATERAL unnest(p.hits) AS h"
-    "  WHERE p.project_id = ANY(%(projects)s) AND p.field = %(field)s"
-    "  AND p.term = (%(terms)s::text[])[2]) AS b"
-    " ON b.item_id = a.item_id AND b.number = a.number ORDER BY a.item_id DESC"
+    "SELECT p.project_id, p.item_id FROM hub.posting p WHERE p.project_id = ANY(%(projects)s)"
+    " AND p.field = %(field)s AND p.term = ANY((%(terms)s::text[])[1:2])"
+)
+_SINCE: LiteralString = f" AND p.item_id >= (SELECT min(x.item_id) FROM ({_WITH_RAREST}) AS x)"
+_BOTH: LiteralString = (
+    f" GROUP BY 1, 2 HAVING count(*) = 2 AND bit_and({_BITS}) <> {_NONE} ORDER BY 2 DESC"
 )
 
 
@@ -201,15 +205,17 @@ def newest_with_all(
     """The newest documents that hold every word; the rarest word comes first.
 
     Words that stand everywhere stand in the newest items too, so a few of those are looked at
-    first. Then it is quicker to read two words whole than to look for them item by item, unless
-    the second stands nearly everywhere.
+    first. Otherwise it is quicker to compare the two rarest words whole.
     """
-    found = _with_all(connection, field, counts, _WITH_RAREST, (FEW_ITEMS, limit))
-    if len(found) == limit:
-        return found
-    if len(counts) > 1 and sorted(counts.values())[1] <= MOST_JOINED:
-        return _with_all(connection, field, counts, _WITH_TWO, (field.most_scored, limit))
-    return _with_all(connection, field, counts, _WITH_RAREST, (MANY_ITEMS, limit))
+    rarest, *others = sorted(counts.values())
+    if rarest <= FEW_ITEMS or not others:
+        return _with_all(connection, field, counts, _WITH_RAREST, (FEW_ITEMS, limit))
+    if others[0] > MANY_ITEMS:
+        found = _with_all(connection, field, counts, _WITH_RAREST, (FEW_ITEMS, limit))
+        if len(found) == limit:
+            return found
+    two: LiteralString = _WITH_TWO + (_SINCE if rarest > MANY_ITEMS else "") + _BOTH
+    return _with_all(connection, field, counts, two, (MANY_ITEMS, limit))
 
 
 def _with_all(
@@ -221,22 +227,27 @@ def _with_all(
 ) -> list[Found]:
     """Documents of some items that hold every word."""
     rows = connection.execute(
-        f"SELECT {_DOCUMENT} AS document, n.item_id, d.number FROM ({items}) AS n"
-        " CROSS JOIN LATERAL ("
-        f" SELECT {_NUMBER} AS number FROM unnest(%(terms)s::text[]) AS t (term)"
+        f"SELECT {_DOCUMENT} AS document, p.item_id, d.number FROM ("
+        f"SELECT n.item_id, b.documents FROM ({items}) AS n CROSS JOIN LATERAL ("
+        "  SELECT bit_and(p.bits) AS documents FROM unnest(%(terms)s::text[]) AS t (term)"
         # The limit keeps the planner from reading all words of an item to find these.
-        "  CROSS JOIN LATERAL (SELECT * FROM hub.posting o WHERE o.project_id = n.project_id"
-        "   AND o.field = %(field)s AND o.term = t.term AND o.item_id = n.item_id LIMIT 1) AS p"
-        f" CROSS JOIN LATERAL unnest(p.hits) AS h WHERE true {field.condition}"
-        # A word stands once in the postings of an item, so rows of a document count its words.
-        "  GROUP BY 1 HAVING count(*) = %(all)s) AS d"
-        " JOIN hub.run r ON r.item_id = n.item_id AND r.field = %(field)s"
-        " ORDER BY n.item_id DESC, d.number DESC LIMIT %(limit)s",
+        f"  CROSS JOIN LATERAL (SELECT {_BITS} AS bits FROM hub.posting p"
+        "    WHERE p.project_id = n.project_id AND p.field = %(field)s AND p.term = t.term"
+        "    AND p.item_id = n.item_id LIMIT 1) AS p HAVING count(*) = %(all)s) AS b"
+        f" WHERE b.documents <> {_NONE} ORDER BY n.item_id DESC LIMIT %(items)s) AS p"
+        # As a hit, which the filters expect.
+        " CROSS JOIN LATERAL (SELECT number, number << 7 AS h FROM generate_series(255, 0, -1)"
+        "  AS number WHERE get_bit(p.documents, number) = 1) AS d"
+        " JOIN hub.run r ON r.item_id = p.item_id AND r.field = %(field)s"
+        f" WHERE true {field.condition}"
+        " ORDER BY p.item_id DESC, d.number DESC LIMIT %(limit)s",
         {
             **field.values,
             "terms": list(counts),
             "most": bounds[0],
             "all": len(counts),
+            # A filter may leave out most of them.
+            "items": MOST_FILTERED if field.condition else bounds[1],
             "limit": bounds[1],
         },
     ).fetchall()

@@ -42,7 +42,13 @@ from session_memory.hub.failures import RequestError
 from session_memory.hub.journal import keep_forgotten
 from session_memory.hub.objects import Place, Texts
 from session_memory.hub.pull import newest_cursor
-from session_memory.hub.words import MOST_DOCUMENTS, Run, event_runs, lesson_runs
+from session_memory.hub.words import (
+    MOST_DOCUMENTS,
+    Run,
+    documents_of,
+    event_runs,
+    lesson_runs,
+)
 
 _HASH = re.compile(r"[0-9a-f]{32}")
 _EVENTS = msgspec.json.Decoder(EventsBody)
@@ -320,10 +326,11 @@ def _index(
         for term, hits in run.postings.items()
     )
     part.execute(
-        "INSERT INTO hub.posting (project_id, field, term, item_id, session, hits)"
-        " SELECT %s, field, term, item, session, hits::integer[] FROM"
-        " unnest(%s::smallint[], %s::text[], %s::bigint[], %s::bigint[], %s::text[])"
-        " AS p (field, term, item, session, hits)",
+        "INSERT INTO hub.posting (project_id, field, term, item_id, session, hits, documents)"
+        " SELECT %s, field, term, item, session, hits::integer[],"
+        "  ('x' || nullif(documents, ''))::bit(256) FROM"
+        " unnest(%s::smallint[], %s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])"
+        " AS p (field, term, item, session, hits, documents)",
         (
             part.project,
             numbers_array(field for field, _, _, _, _ in postings),
@@ -331,6 +338,7 @@ def _index(
             numbers_array(number for _, _, number, _, _ in postings),
             numbers_array(session for _, _, _, session, _ in postings),
             texts_array(numbers_array(hits) for _, _, _, _, hits in postings),
+            texts_array(documents_of(hits) for _, _, _, _, hits in postings),
         ),
     )
 

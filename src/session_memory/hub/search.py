@@ -15,10 +15,16 @@ from session_memory.core.event_ids import SEQ_BITS, event_id
 from session_memory.core.observation_order import PRECEDENCE
 from session_memory.core.sharing.wire import Search
 from session_memory.core.text.search_terms import Terms, terms_of
-from session_memory.core.text.similar_words import similar_words
+from session_memory.core.text.similar_words import (
+    SHORTEST,
+    folded,
+    similar_words,
+    slips_between,
+)
 from session_memory.hub.database import Connection, numbers_array
 from session_memory.hub.postings import (
     MOST_RANKED,
+    MOST_SIMILAR,
     MOST_STEMS,
     Counts,
     Field,
@@ -44,6 +50,8 @@ from session_memory.store.search_rank import (
     with_pairs,
 )
 
+MOST_UNKNOWN = 4
+"""Words of a question for which similar ones are looked up."""
 MOST_PAIRS = 8
 NEARNESS = 3
 WITH_ALL_TERMS = 100
@@ -110,17 +118,29 @@ def _asked(connection: Connection, projects: list[int], terms: Terms) -> _Asked:
     stems = {word: words_of(word) for word in terms.words}
     counts = counts_of(connection, projects, [each for found in stems.values() for each in found])
     known = {term for field, term in counts if field != TURN}
-    similar = {
-        word: similar_words(lambda head: beginning(connection, projects, head), word)
-        for word, found in stems.items()
-        if not known & set(found)
-    }
+    unknown = [word for word, found in stems.items() if not known & set(found)]
+    similar = {word: _similar(connection, projects, word) for word in unknown[:MOST_UNKNOWN]}
     if any(similar.values()):
         counts |= counts_of(
             connection, projects, [one for each in similar.values() for one in each]
         )
     listed = [each for word, found in stems.items() for each in similar.get(word) or found]
     return _Asked(list(dict.fromkeys(listed))[:MOST_STEMS], counts, sizes_of(connection, projects))
+
+
+def _similar(connection: Connection, projects: list[int], word: str) -> list[str]:
+    """Words of the index that stand for one that it lacks."""
+    plain = folded(word)
+
+    def read(head: str) -> list[tuple[str, int]]:
+        terms = beginning(connection, projects, head)
+        if len(head) < SHORTEST:  # else these are words that begin with all of it
+            terms = [term for term in terms if slips_between(plain, term) is not None]
+        counts = counts_of(connection, projects, terms[:MOST_SIMILAR])
+        known = [(term, count) for (field, term), count in counts.items() if field == EVENT]
+        return sorted(known, key=lambda each: -each[1])
+
+    return similar_words(read, word)
 
 
 def _hits(connection: Connection, field: Field, asked: _Asked, items: dict[int, int]) -> _Hits:
@@ -191,7 +211,7 @@ def _with_pairs(
 
 def _side_by_side(words: str, pair: tuple[str, str]) -> bool:
     """Whether two words stand next to each other with at most NEARNESS words between."""
-    if not all(word in words for word in pair):
+    if pair[0] not in words or pair[1] not in words:
         return False
     listed = words.split(" ")
     one, other = ([place for place, each in enumerate(listed) if each == word] for word in pair)

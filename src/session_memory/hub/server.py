@@ -94,6 +94,8 @@ def serve(places: Places, listening: Listening, announce: Callable[[str], None])
 def _run(hub: Hub, listening: Listening, announce: Callable[[str], None]) -> None:
     family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     listener = socket.create_server((listening.host, listening.port), family=family, backlog=256)
+    # An answer is written in two parts; without this the second waits for the first's receipt.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings = uvicorn.Config(
         make_app(hub),
         log_level="warning",

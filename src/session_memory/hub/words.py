@@ -27,6 +27,8 @@ MOST_DOCUMENTS = 255
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 MOST_WORDS = 65_535
 """A longer document counts as so long: lengths have 16 bits."""
+FEW_HITS = 2
+"""Documents of a posting that are not listed as bits too."""
 MAX_TERM = 200
 """Longer words are noise, and an index entry has a limit."""
 
@@ -73,6 +75,19 @@ def words_of(text: str) -> list[str]:
         include_colocated=False,
     )
     return [word[:MAX_TERM] for word in cast("list[str]", found)]
+
+
+def documents_of(hits: Sequence[int]) -> str:
+    """Which documents a word stands in, the first as the highest of 256 bits, as hex digits.
+
+    Nothing for one or two, which the hits themselves tell as quickly.
+    """
+    if len(hits) <= FEW_HITS:
+        return ""
+    bits = 0
+    for hit in hits:
+        bits |= 1 << 255 - (hit >> 7 & 255)
+    return f"{bits:064x}"
 
 
 def lesson_runs(text: str) -> list[Run]:

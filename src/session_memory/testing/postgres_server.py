@@ -69,21 +69,33 @@ def unprivileged_user() -> str | None:
 
 
 class PostgresServer:
-    """A running server. `url(database)` is how its superuser reaches it."""
+    """A running server. `url(database)` is how its superuser reaches it.
 
-    def __init__(self, binaries: Path | None = None) -> None:
+    In a directory that is given, its databases stay, and are there for the next one.
+    """
+
+    def __init__(
+        self,
+        binaries: Path | None = None,
+        *,
+        directory: Path | None = None,
+        settings: dict[str, str] | None = None,
+    ) -> None:
         found = binaries or postgres_binaries()
         if found is None:
             raise FileNotFoundError("PostgreSQL is not installed: no postgres program was found")
         self.binaries = found
         self.user = unprivileged_user()
         self.port = free_port()
-        self.directory = Path(tempfile.mkdtemp(prefix="sm-postgres-"))
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="sm-postgres-"))
+        self._stays = directory is not None
+        self._settings = {**SETTINGS, **(settings or {})}
         if self.user:
             shutil.chown(self.directory, self.user)
         self._process: subprocess.Popen[bytes] | None = None
-        self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust",
-                  "-E", "UTF8", "--locale=C", "--no-sync")  # fmt: skip
+        if not self.data.exists():
+            self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust",
+                      "-E", "UTF8", "--locale=C", "--no-sync")  # fmt: skip
         self.start()
 
     @property
@@ -106,8 +118,14 @@ class PostgresServer:
                 self._launch()  # processes of a server that was killed have not all ended yet
             time.sleep(0.05)
 
+    @property
+    def pid(self) -> int:
+        """Its first process, the parent of all others."""
+        assert self._process is not None
+        return self._process.pid
+
     def _launch(self) -> None:
-        options = [f"-c{name}={value}" for name, value in SETTINGS.items()]
+        options = [f"-c{name}={value}" for name, value in self._settings.items()]
         log = (self.directory / "log").open("ab")
         with log:
             self._process = subprocess.Popen(
@@ -133,7 +151,7 @@ class PostgresServer:
         self._process = None
 
     def close(self) -> None:
-        """Stop it and remove its directory."""
+        """Stop it and remove its directory, unless that was given."""
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)  # ends connections, then itself
             try:
@@ -141,7 +159,8 @@ class PostgresServer:
             except subprocess.TimeoutExpired:
                 self.kill()
             self._process = None
-        shutil.rmtree(self.directory, ignore_errors=True)
+        if not self._stays:
+            shutil.rmtree(self.directory, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(

@@ -71,14 +71,11 @@ def spellings(word: str) -> list[str]:
 
 def _near(beginning: Lookup, word: str) -> list[str]:
     """Words that differ by a slip or two."""
-    allowed = 2 if len(word) >= _LONG else 1
     near = [
         (slips, -count, term)
         for head in sorted({word[:2], word[1] + word[0]})
         for term, count in beginning(head)
-        if abs(len(term) - len(word)) <= allowed + 1
-        # The index holds stems: an ending that stemming took away is no slip.
-        if (slips := min(distance(word, term), distance(word[: len(term)], term))) <= allowed
+        if (slips := slips_between(word, term)) is not None
     ]
     return [term for _, _, term in sorted(near)[:MOST_SIMILAR]]
 
@@ -95,8 +92,27 @@ def _compounds(holding: Lookup, word: str) -> list[str]:
     return [term for _, _, term in sorted(found)[:MOST_SIMILAR]]
 
 
-def distance(one: str, other: str) -> int:
-    """How many letters must be added, dropped, changed or swapped with a neighbour."""
+def slips_between(word: str, term: str) -> int | None:
+    """How many slips make one of the other; None where they are too many."""
+    allowed = 2 if len(word) >= _LONG else 1
+    if abs(len(term) - len(word)) > allowed + 1:
+        return None
+    # A slip brings one letter at most that the word lacks: this spares most comparisons.
+    if len(set(term).difference(word)) > allowed:
+        return None
+    # The index holds stems: an ending that stemming took away is no slip.
+    slips = min(distance(word, term, allowed), distance(word[: len(term)], term, allowed))
+    return slips if slips <= allowed else None
+
+
+def distance(one: str, other: str, most: int | None = None) -> int:
+    """How many letters must be added, dropped, changed or swapped with a neighbour.
+
+    Where it is above `most`, that it is.
+    """
+    one, other = _unequal(one, other)
+    if most == 1 and max(len(one), len(other)) > 2:  # one slip leaves a letter, or two swapped
+        return 2
     before, last = list[int](), list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
         current = [row]
@@ -108,3 +124,14 @@ def distance(one: str, other: str) -> int:
             current.append(cost)
         before, last = last, current
     return last[-1]
+
+
+def _unequal(one: str, other: str) -> tuple[str, str]:
+    """What is left of two words without their equal beginnings and ends."""
+    start, most = 0, min(len(one), len(other))
+    while start < most and one[start] == other[start]:
+        start += 1
+    end, most = 0, most - start
+    while end < most and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return one[start : len(one) - end], other[start : len(other) - end]
