@@ -103,6 +103,7 @@ def base(server: PostgresServer, folder: Path, people: int, events: int) -> Base
     database = server.url("hub", schema.DEFAULT_ROLE)
     kept = folder / "joined.json"
     if kept.exists():
+        schema.make(server.url("hub"))
         joined = msgspec.json.decode(
             kept.read_bytes(), type=list[tuple[wire.Joined, dict[str, int]]]
         )

@@ -38,7 +38,7 @@ def requests_for(device: Device, project: str, session: str) -> dict[str, Reques
         path: Request("POST", path, device.token, msgspec.json.encode(value))
         for path, value in bodies.items()
     }
-    for path in ("/v1/pull", "/v1/sessions", "/v1/numbers"):
+    for path in ("/v1/pull", "/v1/sessions", "/v1/numbers", "/v1/rules"):
         made[path] = Request("GET", f"{path}?project={project}", device.token)
     made["/v1/session/{key}"] = Request("GET", f"/v1/session/{session}", device.token)
     made["/v1/whoami"] = Request("GET", "/v1/whoami", device.token)
@@ -95,7 +95,7 @@ def test_a_token_for_another_project_gets_nothing(team: Team, database: str) -> 
     assert_no_leak(team, stranger, {"/v1/whoami"}, database)
     everything = stranger.post("/v1/search", wire.Search(SECRET)).value(wire.Found)
     assert everything.hits == ()
-    for path in ("/v1/sessions", "/v1/numbers"):
+    for path in ("/v1/sessions", "/v1/numbers", "/v1/rules"):
         assert SECRET.encode() not in stranger.get(path).body
 
 

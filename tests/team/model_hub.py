@@ -209,15 +209,41 @@ class ModelHub:
         for (project, owner), mine in self.owned.items():
             if asked.others_only and owner == member:
                 continue
+            if asked.projects and project not in asked.projects:
+                continue
             for item in mine.items.values():
-                score = sum(word in item.text.lower() for word in words)
-                if score:
-                    hits.append(
-                        wire.Hit(item.kind, item.key, project, owner, self.names[owner], score,
-                                 item.text, item.session, None, item.at, 1, item.body)
-                    )  # fmt: skip
-        hits.sort(key=lambda hit: (-hit.score, hit.key))
-        return wire.Found(tuple(hits[: asked.limit]))
+                if asked.kinds and item.kind not in asked.kinds:
+                    continue
+                if asked.session is not None and item.session != asked.session:
+                    continue
+                for event, text in _said(item):
+                    score = sum(word in text.lower() for word in words)
+                    if score:
+                        seq, at = (event.seq, event.at) if event else (None, item.at)
+                        hits.append(
+                            wire.Hit(item.kind, item.key, project, owner, self.names[owner], score,
+                                     text, item.session, seq, at, 1, item.body, event)
+                        )  # fmt: skip
+        hits.sort(key=lambda hit: (-hit.score, hit.key, hit.seq or 0))
+        best = tuple(hits[: asked.limit])
+        named = {hit.session for hit in best}
+        lines = (self._lines(project, owner) for project, owner in self.owned)
+        return wire.Found(best, tuple(one for each in lines for one in each if one.key in named))
+
+    def _lines(self, project: str, owner: str) -> list[wire.SessionLine]:
+        items = self.owned[project, owner].items.values()
+        return [self._line(project, owner, item) for item in items if item.kind == "session"]
+
+    def rules(self, query: dict[str, str]) -> Any:
+        return wire.Rules(
+            tuple(
+                wire.SharedItem(item, project, owner, self.names[owner])
+                for (project, owner), mine in self.owned.items()
+                if query.get("project") in (None, project)
+                for item in mine.items.values()
+                if item.kind == "rule"
+            )
+        )
 
     def numbers(self, query: dict[str, str]) -> Any:
         items = tuple(
@@ -237,6 +263,7 @@ class ModelHub:
             for item in mine.items.values()
             if item.kind == "session"
         ]
+        found.sort(key=lambda line: -(line.body.started_at or 0))
         start, limit = int(query.get("after") or 0), int(query["limit"])
         more = str(start + limit) if start + limit < len(found) else None
         return wire.SessionPage(tuple(found[start : start + limit]), more)
@@ -247,7 +274,7 @@ class ModelHub:
 
     def session(self, key: str) -> Any:
         for (project, owner), mine in self.owned.items():
-            items = [item for item in mine.items.values() if item.session == key]
+            items = [each for each in mine.items.values() if (each.session or "").startswith(key)]
             head = next((item for item in items if item.kind == "session"), None)
             if head is None:
                 continue
@@ -302,6 +329,8 @@ class ModelHub:
                 return self.sessions(query)
             case "GET", where if where.startswith("/v1/session/"):
                 return self.session(where.removeprefix("/v1/session/"))
+            case "GET", "/v1/rules":
+                return self.rules(query)
             case "GET", "/v1/numbers":
                 return self.numbers(query)
             case _:
@@ -331,6 +360,14 @@ class Problem(Exception):
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
         self.status, self.code, self.message = status, code, message
+
+
+def _said(item: wire.Item) -> list[tuple[wire.EventBody | None, str]]:
+    """What is found of an item: its text, or each of its events."""
+    if item.kind != "events":
+        return [(None, item.text)]
+    events = msgspec.json.decode(item.body, type=wire.EventsBody).events
+    return [(event, event.command or event.text) for event in events]
 
 
 def _failure(code: str, message: str) -> bytes:

@@ -18,6 +18,7 @@ from session_memory.cli.hub_store import HubCopy
 from session_memory.core.sharing.hashes import session_key
 from session_memory.store import open_store
 from session_memory.store.port import SessionQuery
+from session_memory.team import mirror
 from session_memory.team.membership import membership
 
 MakeLaptop = Callable[[str], Laptop]
@@ -49,6 +50,48 @@ def test_a_hub_answers_like_a_store(
     shown = bob.do(*remote, "show", key).stdout
     assert "poetry add pyyaml" in shown and str(ada.root) not in shown
     assert "poetry add pyyaml" in bob.do(*remote, "fix", ERROR).stdout
+
+
+@pytest.mark.rows("TEA-17")
+def test_words_errors_sessions_and_rules_are_asked_of_the_hub_without_a_copy(
+    hub: ModelHub, laptop: MakeLaptop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = two_people(laptop, "sessions")
+    ada.do("rules", "add", "use poetry, not pip", "--project", str(ada.key))
+    ada.do("team", "push")
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(copies))
+    monkeypatch.setattr(hub_store, "copied_hub", lambda *_given: pytest.fail("it was copied"))
+    remote, before = ("--store", bob.url), len(hub.requests)
+    found = bob.read(*remote, "search", "yaml")["items"]
+    name = f"{found[0]['session_id']}:{found[0]['turn_id'] & 0xFFFFFF}"
+    assert "yaml" in bob.do(*remote, "show", name).stdout
+    assert "poetry add pyyaml" in bob.do(*remote, "fix", ERROR).stdout
+    (rule,) = bob.read(*remote, "rules")["rules"]
+    assert (rule["author"], rule["text"], rule["people"]) == ("ada", "use poetry, not pip", 1)
+    assert "use poetry, not pip" in bob.do(*remote, "rules", "list").stdout
+    assert "only the list" in bob.do(*remote, "rules", "approve", "x", code=2).stderr
+    asked = {path.partition(" ")[2] for path, _ in hub.requests[before:]}
+    assert {path.rpartition("/")[0] if "/session/" in path else path for path in asked} == {
+        "/v1/search", "/v1/session", "/v1/rules",
+    }  # fmt: skip
+
+
+@pytest.mark.rows("TEA-17")
+def test_a_copy_is_of_the_newest_sessions_alone(
+    laptop: MakeLaptop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = two_people(laptop, "sessions")
+    ada.worked(ada.log(9, "the newest of all")).do("team", "push")
+    monkeypatch.setattr(mirror, "MOST_EVENTS", 1)
+    place = tmp_path / "copies"
+    place.mkdir()
+    copy = copy_of(bob, place)
+    assert copy.renew()
+    with open_store(str(copy.data), bob.now, read_only=True) as store:
+        (kept,) = store.sessions(SessionQuery(limit=9))
+    assert kept.title == "ada: the newest of all"
 
 
 @pytest.mark.rows("TEA-11")

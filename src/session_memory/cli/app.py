@@ -22,7 +22,7 @@ from session_memory.cli.terms import explain_terms
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
-from session_memory.errors import EXIT_INTERRUPTED
+from session_memory.errors import EXIT_INTERRUPTED, UsageError
 from session_memory.paths import Paths, find_paths
 from session_memory.settings import Config
 
@@ -43,6 +43,8 @@ class App:
         """Read this hub instead of the local store."""
         self.follows_hub = False
         """The command goes on, and must see what changes there."""
+        self.copies_hub = True
+        """What the hub does not answer may be asked of a copy of it."""
         self.flags: dict[str, str] = {}
 
     @cached_property
@@ -63,6 +65,10 @@ class App:
     def paths(self) -> Paths:
         """Our own directories, with the store where the configuration says, or a copy of a hub."""
         if self.hub_url is not None:
+            if not self.copies_hub:
+                raise UsageError(
+                    "of a hub's rules there is only the list", hint="decide in your own store"
+                )
             from session_memory.cli.hub_store import copied_hub
 
             return copied_hub(self, self.own_paths, self.hub_url)
@@ -104,8 +110,8 @@ class App:
 
 
 FOLLOWS_HUBS = ("mcp", "web")
-READS_HUBS = ("search", "fix", "sessions", "show", *FOLLOWS_HUBS)
-"""Verbs that only ask: what others would change is a copy that goes with the command."""
+READS_HUBS = ("search", "fix", "sessions", "show", "rules", *FOLLOWS_HUBS)
+"""Verbs that only ask; of `rules` only the list does."""
 pass_app = click.make_pass_decorator(App)
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
@@ -404,6 +410,7 @@ def cli(
     _apply_color(ctx, color, app.environ)
     if hub_url is not None and ctx.invoked_subcommand not in READS_HUBS:
         raise click.UsageError(f"--store URL is for {', '.join(READS_HUBS)}", ctx)
+    app.copies_hub = ctx.invoked_subcommand != "rules"
     if ctx.invoked_subcommand is not None:
         _refuse_early_json(ctx)
         return

@@ -7,13 +7,13 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import counted, emit_json, fit, one_line
+from session_memory.cli.store import reading
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Quote
 from session_memory.core.text.safe_text import QUOTED
 from session_memory.detect.fix import Cure, Fix, fix
 from session_memory.detect.report import agents
 from session_memory.errors import NotFound, UsageError
-from session_memory.store import open_store
 
 _LOOK = "`session-memory search --errors WORDS` looks for a part of it"
 _NEVER_MET = "no session had this error"
@@ -40,7 +40,7 @@ def command(app: App, error: tuple[str, ...], team: bool) -> None:
     """
     if not (words := " ".join(error).strip()):
         raise UsageError("the error is empty", hint="paste its line, or the whole output")
-    with open_store(str(app.paths.data), app.clock()) as store:
+    with reading(app) as store:
         answer = fix(store.patterns, words)
     others = _of_others(app, words) if team else None
     if answer is None and others is None:

@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +16,12 @@ from session_memory.cli.app import App
 from session_memory.cli.output import count_progress
 from session_memory.errors import HubRefused, Refused, SessionMemoryError
 from session_memory.paths import Paths
+from session_memory.store import open_store
+from session_memory.store.port import Store
 from session_memory.store.remote_call import HubClient, check_url
 from session_memory.team.membership import Membership, membership
 from session_memory.team.mirror import Progress, fill, state_of
+from session_memory.team.remote_store import RemoteStore, as_store
 
 FOLLOW_SECONDS = 60.0
 """How often a server that shows a hub asks whether anything changed there."""
@@ -32,6 +35,26 @@ def joined_hub(own: Paths, url: str) -> Membership:
             f"this machine has no token for {url}", hint=f"it belongs to the hub at {joined.url}"
         )
     return joined
+
+
+@contextmanager
+def open_hub(app: App, url: str) -> Generator[Store]:
+    """The hub as a store: it is asked itself, and copied only for what it cannot answer."""
+
+    def copy() -> Store:
+        app.note("the newest sessions of the hub are copied to answer this")
+        return open_store(str(app.paths.data), app.clock(), read_only=True)
+
+    with RemoteStore(joined_hub(app.own_paths, url), copy) as store:
+        yield as_store(store)
+
+
+def over_copy(app: App) -> Callable[[Store], Store]:
+    """For a server that has the copy open: what the hub answers itself is asked of it."""
+    if app.hub_url is None:
+        return lambda store: store
+    joined = joined_hub(app.own_paths, app.hub_url)
+    return lambda store: as_store(RemoteStore(joined, lambda: store, store))
 
 
 def copied_hub(app: App, own: Paths, url: str) -> Paths:

@@ -6,6 +6,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,11 @@ from session_memory.errors import Refused, UsageError
 from session_memory.file_names import name_to_text
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from session_memory.store.port import Store
 
 
 @click.command(name="mcp")
@@ -103,12 +109,20 @@ def command(
         response_mode=response_mode,
         idle_seconds=0 if http else 300 if idle_timeout is None else idle_timeout,
     )
-    runtime = Runtime(options, lambda: app.paths, app.clock, lambda: app.config)
+    runtime = Runtime(options, lambda: app.paths, app.clock, lambda: app.config, _over(app))
     if http:
         reason = _http(app, runtime, host=host, port=port, token_file=token_file)
     else:
         reason = _stdio(app, runtime, in_package=in_package)
     _log(f"exit_reason={reason}")
+
+
+def _over(app: App) -> Callable[[Store], Store] | None:
+    if app.hub_url is None:
+        return None
+    from session_memory.cli.hub_store import over_copy
+
+    return over_copy(app)
 
 
 def _shared_project(app: App) -> str | None:

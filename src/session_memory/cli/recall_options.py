@@ -35,6 +35,9 @@ def project_option(callback: Callback) -> Callback:
 def open_recall(app: App, *, read_only: bool = False) -> Generator[tuple[RecallContext, Store]]:
     """The open store, and the context for questions to it."""
     with reading(app) as store:
+        if app.hub_url is not None:  # memories are shared line by line, and not as files
+            yield RecallContext(store, app.clock, True), store
+            return
         yield (
             RecallContext(store, app.clock, read_only, app.paths.data, app.config.journal.vault),
             store,

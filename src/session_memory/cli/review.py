@@ -81,6 +81,11 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
       session-memory rules
       session-memory rules list --status approved --json
     """
+    if app.hub_url is not None:
+        from session_memory.cli.team_answers import show_hub_rules
+
+        show_hub_rules(app, app.hub_url)
+        return
     context = curate_context(app)
     detected = propose_detected(context)
     catalog = read_for_review(context)

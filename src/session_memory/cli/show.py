@@ -66,8 +66,9 @@ def command(
         show_digest(app, session)
         return
     with reading(app) as store:
-        line = named_line(app.paths.data, session, app.config.journal.vault)
-        if line is not None:
+        is_local = app.hub_url is None
+        line = is_local and named_line(app.paths.data, session, app.config.journal.vault)
+        if line:
             _show_line(app, store, line)
             return
         wanted = _event(store, session)

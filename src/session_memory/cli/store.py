@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reading(app: App) -> Generator[Store]:
-    """The store, for a verb that only asks."""
+    """The store, for a verb that only asks; with `--store URL`, a hub."""
+    if app.hub_url is not None:
+        from session_memory.cli.hub_store import open_hub
+
+        with open_hub(app, app.hub_url) as hub:
+            yield hub
+        return
     # On a disk that cannot be written a store can still be searched.
     directory = str(app.paths.data)
     read_only = store_exists(app.paths.data) and not os.access(directory, os.W_OK)

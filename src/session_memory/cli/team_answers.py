@@ -101,6 +101,38 @@ def show_team_candidates(app: App, limit: int | None) -> None:
     app.note(f"words of others are {QUOTED}; `session-memory rules add` writes a rule down")
 
 
+def show_hub_rules(app: App, url: str) -> None:
+    """`--store URL rules`: what members approved in the projects you share."""
+    from session_memory.cli.hub_store import joined_hub
+    from session_memory.core.sharing import wire
+    from session_memory.store.remote_call import HubClient
+
+    joined = joined_hub(app.own_paths, url)
+    client = HubClient(joined.url, joined.token)
+    try:
+        found = [
+            shared
+            for share in joined.shared
+            for shared in client.get("/v1/rules", wire.Rules, project=share.project).items
+        ]
+    finally:
+        client.close()
+    if app.json:
+        rows = [
+            {"project": one.project, "author": one.author, "people": one.people,
+             "text": one.item.text, "at": one.item.at, "origin": QUOTED}
+            for one in found
+        ]  # fmt: skip
+        emit_json({"rules": rows})
+        return
+    for one in found:
+        people = counted(one.people, "person", "people")
+        where = f"{one_line(one.author)}, {one_line(one.project)}, approved by {people}"
+        click.echo(fit(f"{one_line(one.item.text)}\n    {where}"))
+    if not found:
+        click.echo("nobody shared a rule in the projects you share")
+
+
 def show_team_effects(app: App) -> None:
     """`rules measure --team`."""
     from session_memory.store.remote_call import HubClient

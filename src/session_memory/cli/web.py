@@ -48,6 +48,7 @@ def command(
             f"the page needs packages that are not installed ({error.name})",
             hint=f"{extra_hint('web')}, or make web",
         ) from None
+    from session_memory.cli.hub_store import over_copy
     from session_memory.cli.store import reading
     from session_memory.web.context import WebContext
 
@@ -61,7 +62,13 @@ def command(
         pass  # pages read the store in the schema it has: an older one is brought up to date here
     front_end = _front_end(app) if app.hub_url is None else _no_front_end()
     context = WebContext(
-        app.config, app.paths, app.clock, app.environ, front_end, is_hub=app.hub_url is not None
+        app.config,
+        app.paths,
+        app.clock,
+        app.environ,
+        front_end,
+        is_hub=app.hub_url is not None,
+        over=over_copy(app),
     )
     serve(
         context,

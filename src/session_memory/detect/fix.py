@@ -105,8 +105,8 @@ _Same = Callable[[ErrorText, ErrorText], bool]
 class FailureSource(Protocol):
     """Whatever knows errors and what helped."""
 
-    def failures(self) -> Iterator[Failures]:
-        """Those of every session, the newest first."""
+    def failures(self, about: str = "") -> Iterator[Failures]:
+        """Those of every session, the newest first; others than of this error may be left out."""
         ...
 
 
@@ -115,7 +115,8 @@ def fix(patterns: FailureSource, text: str, among: Collection[int] | None = None
     if _REFUSED.search(text):
         return None
     lines = error_lines(text, _LINES) or [text]
-    failures = [each for each in patterns.failures() if among is None or each.counts_as in among]
+    found = patterns.failures("\n".join(lines))
+    failures = [each for each in found if among is None or each.counts_as in among]
     asked = [said for said in map(error_text, lines) if said.exact]
     return (_by_words(failures, asked) if asked else None) or _by_task(failures, lines)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, current_time, sleep, to_thread
 from psycopg_pool import PoolTimeout
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -41,6 +41,8 @@ One at a time while somebody searches. So many may wait; others are told to come
 laptops give up."""
 SEARCHES_AT_ONCE = min(12, max(4, 2 * (os.cpu_count() or 1)))
 """Further ones wait for their turn: all at once they would all be late."""
+REST_SECONDS = 0.2
+"""How often a push that waits looks whether anybody still searches."""
 COME_AGAIN_SECONDS = 5
 _SPOKEN = f"{LOWEST_WIRE_VERSION}-{WIRE_VERSION}"
 
@@ -100,6 +102,8 @@ class _Turns:
         self.pushes = CapacityLimiter(PUSHES_AT_ONCE)
         self.pushing = 0
         """With those that wait."""
+        self.rested_at = 0.0
+        """When the next push may begin while somebody searches."""
 
 
 async def _search(turns: _Turns, hub: Hub, endpoint: Endpoint, call: Call) -> object:
@@ -122,7 +126,15 @@ async def _push(turns: _Turns, hub: Hub, endpoint: Endpoint, call: Call) -> obje
         raise RequestError("slow_down", "many devices push at once", f"repeat it in {wait} s", wait)
     turns.pushing += 1
     try:
-        return await to_thread.run_sync(_answer, hub, endpoint, call, limiter=turns.pushes)
+        async with turns.pushes:
+            # Half of the time belongs to searches alone, where there are any.
+            while turns.searching and (rest := turns.rested_at - current_time()) > 0:
+                await sleep(min(rest, REST_SECONDS))
+            start = current_time()
+            try:
+                return await run_in_threadpool(_answer, hub, endpoint, call)
+            finally:
+                turns.rested_at = 2 * current_time() - start
     finally:
         turns.pushing -= 1
 

@@ -236,6 +236,13 @@ def _numbers(call: Call, _now: datetime) -> Answer:
     return Answer(found, project, len(found.items))
 
 
+def _rules(call: Call, _now: datetime) -> Answer:
+    project, numbers = _projects(call)
+    with as_caller(call.pool, call.known) as connection:
+        found = reading.rules(connection, numbers)
+    return Answer(found, project, len(found.items))
+
+
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/v1/join", _join, is_open=True),
     Endpoint("GET", "/v1/whoami", _whoami),
@@ -253,4 +260,5 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/v1/sessions", _sessions),
     Endpoint("GET", "/v1/session/{key}", _session),
     Endpoint("GET", "/v1/numbers", _numbers),
+    Endpoint("GET", "/v1/rules", _rules),
 )

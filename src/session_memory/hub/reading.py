@@ -12,6 +12,7 @@ from session_memory.core.sharing.wire import (
     Found,
     Hit,
     Numbers,
+    Rules,
     Search,
     SessionBody,
     SessionLine,
@@ -30,6 +31,8 @@ from session_memory.store import search_rank
 MAX_HITS = 50
 SHOWN_CHARS = 2_000
 MAX_QUERY = 4_000
+MAX_RULES = 1_000
+SHORTEST_KEY = 8
 _EVENTS = msgspec.json.Decoder(EventsBody)
 _HEADER = msgspec.json.Decoder(SessionBody)
 
@@ -50,9 +53,10 @@ def search(pool: Pool, texts: Texts, caller: Caller, request: Search) -> Found:
         numbers = sorted({ranked.item_of(hit) for hit in best})
         items = _items(connection, numbers)
         places = _places(connection, numbers)
+        sessions = _headers(connection, {each.item.session for each in items.values()} - {None})
     runs = {number: _events(texts, place) for number, place in places.items()}
     hits = [_hit(hit, ranked.item_of(hit), items, runs) for hit in best]
-    return Found(tuple(hit for hit in hits if hit is not None))
+    return Found(tuple(hit for hit in hits if hit is not None), sessions)
 
 
 def _hit(
@@ -66,6 +70,7 @@ def _hit(
     if shared is None:
         return None
     item, body, text, seq, at = shared.item, shared.item.body, shared.item.text, None, None
+    event = None
     if item.kind == "events":
         seq = (hit.event or 0) & SEQ_MASK
         event = runs.get(number, {}).get(seq)
@@ -85,6 +90,7 @@ def _hit(
         at=at if at is not None else item.at,
         people=shared.people,
         body=body,
+        event=msgspec.structs.replace(event, text="") if event is not None else None,
     )
 
 
@@ -110,15 +116,25 @@ def _events(texts: Texts, place: Place) -> dict[int, EventBody]:
         return {}
 
 
+_HEADERS = (
+    "SELECT coalesce(i.at, 0), i.id, s.key, p.key, i.member_id, m.display_name, i.body"
+    " FROM hub.item i JOIN hub.session s ON s.number = i.session"
+    " JOIN hub.project p ON p.id = i.project_id JOIN hub.member m ON m.id = i.member_id"
+    " WHERE i.kind = 'session'"
+)
+
+
+def _headers(connection: Connection, keys: set[str | None]) -> tuple[SessionLine, ...]:
+    rows = connection.execute(_HEADERS + " AND s.key = ANY(%s)", (list(keys),)).fetchall()
+    return tuple(_line(row[2:]) for row in rows)
+
+
 def sessions(connection: Connection, projects: list[int], after: str, limit: int) -> SessionPage:
     """Headers of sessions, newest first."""
     limit = max(1, min(limit, MAX_PAGE))
     at, number = _place_after(after)
     rows = connection.execute(
-        "SELECT coalesce(i.at, 0), i.id, s.key, p.key, i.member_id, m.display_name, i.body"
-        " FROM hub.item i JOIN hub.session s ON s.number = i.session"
-        " JOIN hub.project p ON p.id = i.project_id JOIN hub.member m ON m.id = i.member_id"
-        " WHERE i.kind = 'session' AND i.project_id = ANY(%s)"
+        _HEADERS + " AND i.project_id = ANY(%s)"
         " AND (coalesce(i.at, 0), i.id) < (%s, %s) ORDER BY 1 DESC, 2 DESC LIMIT %s",
         (projects, at, number, limit + 1),
     ).fetchall()
@@ -145,9 +161,10 @@ def _line(row: tuple[object, ...]) -> SessionLine:
     return SessionLine(str(key), str(project), str(member), str(author), header)
 
 
-def session(pool: Pool, texts: Texts, caller: Caller, key: str) -> SessionText:
-    """Everything shared of one session."""
+def session(pool: Pool, texts: Texts, caller: Caller, name: str) -> SessionText:
+    """Everything shared of one session, by its key or the beginning of it."""
     with as_caller(pool, caller) as connection:
+        key = _whole_key(connection, name)
         rows = connection.execute(
             SHARED_ITEM + " WHERE s.key = %s ORDER BY i.kind, i.seq, i.id", (key,)
         ).fetchall()
@@ -169,6 +186,29 @@ def session(pool: Pool, texts: Texts, caller: Caller, key: str) -> SessionText:
         tuple(each for each in shared if each.item.kind not in ("session", "events")),
         tuple(events[seq] for seq in sorted(events)),
     )
+
+
+def _whole_key(connection: Connection, name: str) -> str:
+    if len(name) < SHORTEST_KEY:
+        return name
+    found = connection.execute(
+        'SELECT DISTINCT key FROM hub.session WHERE key COLLATE "C" >= %s'
+        ' AND key COLLATE "C" < %s LIMIT 2',
+        (name, name + "~"),
+    ).fetchall()
+    if len(found) > 1:
+        raise RequestError("bad_request", "several sessions begin so", "give more of the key")
+    return str(found[0][0]) if found else name
+
+
+def rules(connection: Connection, projects: list[int]) -> Rules:
+    """What members approved, the newest first."""
+    rows = connection.execute(
+        SHARED_ITEM + " WHERE i.kind = 'rule' AND i.project_id = ANY(%s)"
+        " ORDER BY i.at DESC NULLS LAST, i.id DESC LIMIT %s",
+        (projects, MAX_RULES),
+    ).fetchall()
+    return Rules(tuple(map(shared_item, rows)))
 
 
 def numbers(

@@ -71,9 +71,12 @@ class Runtime:
         find_paths: Callable[[], Paths],
         clock: Clock,
         config: Callable[[], Config] | None = None,
+        over: Callable[[Store], Store] | None = None,
     ) -> None:
+        """`over` gives what answers in place of the store, such as the hub it is a copy of."""
         self.options = options
         self._config = config
+        self._over = over
         self._find_paths = find_paths
         self._clock = clock
         self._paths: Paths | None = None
@@ -254,6 +257,7 @@ class Runtime:
         try:
             if opened is None:
                 store = open_store(str(data), self._clock(), read_only=read_only)
+                store = self._over(store) if self._over else store
                 vault = self._config().journal.vault if self._config else ""
                 context = RecallContext(store, self._clock, read_only, data, vault)
                 opened = _OpenStore(store, context, store_identity(data), self._is_open_to_all())

@@ -60,8 +60,11 @@ class Patterns(Protocol):
         """A short text that changes with what `evidence` gives."""
         ...
 
-    def failures(self) -> Iterator[Failures]:
-        """The errors and cures of every session that counts as evidence, the newest first."""
+    def failures(self, about: str = "") -> Iterator[Failures]:
+        """The errors and cures of every session that counts as evidence, the newest first.
+
+        A store that is elsewhere may leave out those that have nothing in common with an error.
+        """
         ...
 
     def statuses(self) -> dict[str, PatternStatus]:

@@ -94,8 +94,9 @@ class _OthersFailures(msgspec.Struct, frozen=True):
 
     sessions: list[OthersSession]
 
-    def failures(self) -> Iterator[Failures]:
+    def failures(self, about: str = "") -> Iterator[Failures]:
         """As detection reads them; the session is named by who shared it."""
+        del about  # all of them are here
         people = _numbers(self.sessions)
         for each in self.sessions:
             yield Failures(

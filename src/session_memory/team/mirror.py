@@ -23,6 +23,8 @@ from session_memory.team.evidence import read_cure, read_digest
 from session_memory.team.membership import Membership
 
 PAGE = 200
+MOST_EVENTS = 20_000
+"""Events of the newest sessions that a copy holds; about so many take ten seconds."""
 Progress = Callable[[int, str], None]
 
 
@@ -49,15 +51,19 @@ def state_of(client: HubClient, joined: Membership) -> dict[str, str]:
 
 
 def lines(client: HubClient, projects: tuple[str, ...], progress: Progress) -> Iterator[Line]:
-    """Every session that the token may see in these projects."""
+    """The newest sessions that the token may see in these projects, each has an equal part."""
     count = 0
     for project in projects:
         after: str | None = None
-        while True:
+        left = MOST_EVENTS // len(projects)
+        while left > 0:
             page = client.get(
                 "/v1/sessions", wire.SessionPage, project=project, after=after, limit=PAGE
             )
             for line in page.sessions:
+                if left <= 0:
+                    break
+                left -= max(1, line.body.event_count)
                 yield from session_lines(client.get(f"/v1/session/{line.key}", wire.SessionText))
                 count += 1
                 progress(count, project)

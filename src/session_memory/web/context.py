@@ -70,6 +70,8 @@ class WebContext(msgspec.Struct, frozen=True):
     front_end: FrontEnd
     is_hub: bool = False
     """The store is a copy of a hub: it is shown, and nothing in it is decided."""
+    over: Callable[[Store], Store] = lambda store: store
+    """What answers in place of the store, such as the hub that it is a copy of."""
     health: Health = msgspec.field(default_factory=Health)
     detecting: Lock = msgspec.field(default_factory=Lock)
     """Whoever asks for rules while they are looked for waits for that."""
@@ -77,7 +79,8 @@ class WebContext(msgspec.Struct, frozen=True):
     @contextmanager
     def reading(self) -> Generator[Store]:
         """The store, for a page that only shows: sweeps go on meanwhile."""
-        with open_store(str(self.paths.data), self.clock(), read_only=True) as store:
+        opened = open_store(str(self.paths.data), self.clock(), read_only=True)
+        with self.over(opened) as store:
             yield store
 
     @contextmanager

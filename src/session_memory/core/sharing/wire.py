@@ -10,27 +10,23 @@ request in a version outside of that gets 426 `wire_version`; the laptop then sp
 version both know, or says which side must be upgraded. Whatever is not 2xx has a `Failure` as body:
 
     400 bad_request          a mistake of the caller: report it, do not repeat it
-    401 token_missing, token_unknown, token_expired, token_revoked, invite_used
-                             ask the user to join again
+    401 token_*, invite_used ask the user to join again
     403 project_not_allowed  the token may not see the project, or there is none: the same answer
     404 not_found            no such path, or nothing there that this token may see
     409 not_shared           not shared (any more) by this member, or not at this generation
     413 too_large            send smaller batches, see `Limits`
     415 bad_encoding         send JSON, plain or gzip
-    426 wire_version         see above
     429 slow_down            wait the seconds of `Retry-After`, then repeat
     500, 503 unavailable     keep everything, repeat later: repeating is always safe
 
 **Endpoints.** Request and answer types stand below, in this order.
 
     GET  /healthz                 > "ok" as text. No token; says nothing else.
-    POST /v1/join       Join      > Joined. With an invite as token, which counts once: makes a
-                                    device and its token.
+    POST /v1/join       Join      > Joined. With an invite as token, which counts once: a device.
     GET  /v1/whoami               > WhoAmI. Who the token is, what it may see, what is shared.
     POST /v1/rotate               > NewToken. For this device; the old token ends.
     POST /v1/leave                > Done. Revokes this token; what was shared stays.
-    POST /v1/share      Share     > Sharing. This member shares a project at a level; what is above
-                                    a lower level is deleted.
+    POST /v1/share      Share     > Sharing. This member shares a project; a lower level deletes.
     POST /v1/unshare    Unshare   > Erased. Deletes everything of this member in the project.
     POST /v1/sync       Sync      > SyncState. Whether the hub has all of this device's manifest: an
                                     unchanged push is this request alone.
@@ -40,13 +36,13 @@ version both know, or says which side must be upgraded. Whatever is not 2xx has 
     GET  /v1/pull?project=&after=&limit=
                                   > Pulled. Lessons of other members, and what was deleted, since
                                     a cursor.
-    POST /v1/forget     Forget    > Erased. Deletes items or sessions of this member for good, and
-                                    never takes them again.
+    POST /v1/forget     Forget    > Erased. Deletes items or sessions of this member for good.
     POST /v1/prove      Prove     > Proof. Counts what is left of them: all zero is the proof.
     POST /v1/search     Search    > Found. Ranked like the local search, over what is visible.
     GET  /v1/sessions?project=&after=&limit=
                                   > SessionPage. Headers of sessions, newest first.
-    GET  /v1/session/KEY          > SessionText. Header, digest, observations, events where shared.
+    GET  /v1/session/KEY          > SessionText. All that is shared of it; 8 digits of KEY will do.
+    GET  /v1/rules?project=       > Rules. What members approved, in one project or in all.
     GET  /v1/numbers?project=&since=&until=
                                   > Numbers. Usage rows and effects.
 
@@ -454,12 +450,16 @@ class Hit(msgspec.Struct, frozen=True):
     people: int = 1
     body: msgspec.Raw = msgspec.Raw(b"null")
     """Of a lesson, as its owner sent it; `null` of an event."""
+    event: EventBody | None = None
+    """The event that was found, without its text."""
 
 
 class Found(msgspec.Struct, frozen=True):
     """Answers of a search."""
 
     hits: tuple[Hit, ...]
+    sessions: tuple[SessionLine, ...] = ()
+    """Headers of the sessions that the hits come from, as far as those are shared."""
 
 
 class SessionLine(msgspec.Struct, frozen=True):
@@ -494,3 +494,7 @@ class Numbers(msgspec.Struct, frozen=True):
     """Usage rows and effects as their owners sent them."""
 
     items: tuple[SharedItem, ...]
+
+
+class Rules(Numbers, frozen=True):
+    """Approved rules as their owners sent them, the newest first."""

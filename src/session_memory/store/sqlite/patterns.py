@@ -137,8 +137,9 @@ class SqlitePatterns:
         ).fetchone()
         return "-".join(str(figure or 0) for figure in figures)
 
-    def failures(self) -> Iterator[Failures]:
+    def failures(self, about: str = "") -> Iterator[Failures]:
         """The errors and cures of every session worth it, the newest first."""
+        del about  # all of them are here
         parents = self._parents()
         for row in self._db.execute(
             "SELECT d.body, s.id, s.flavor, s.external_id, s.ended_at, s.cwd, p.root,"

@@ -1,4 +1,7 @@
-"""What any store promises to recall, asked of a local store and of a hub with the same sessions."""
+"""What any store promises to recall, asked of a local store and of a hub with the same sessions.
+
+A hub is asked twice: as `--store URL` reads it, and as the copy that answers what it cannot.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.team.conftest import *  # noqa: F403  # fixtures
 from tests.team.laptop import ERROR, PROJECT, Laptop
 
 from session_memory.cli.hub_store import HubCopy
@@ -13,14 +17,17 @@ from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.search import search
 from session_memory.store import open_store
-from session_memory.store.port import SessionQuery, Store
+from session_memory.store.port import RecallStore, SessionQuery, SessionReader, Store
+from session_memory.store.scopes import Closures, Scopes, Syncs
 from session_memory.store.values import TextFilter
 from session_memory.team.membership import membership
+from session_memory.team.remote_scopes import RemotePatterns, RemoteScopes
+from session_memory.team.remote_store import COPIED, RemoteStore, as_store
 
 MakeLaptop = Callable[[str], Laptop]
 
 
-@pytest.fixture(params=["sqlite", "hub"])
+@pytest.fixture(params=["sqlite", "hub", "copy of a hub"])
 def store(request: pytest.FixtureRequest, laptop: MakeLaptop, tmp_path: Path) -> Iterator[Store]:
     """Two sessions of Ada: in her own store, or as Bob reads them on the hub."""
     ada = laptop("ada")
@@ -38,8 +45,12 @@ def store(request: pytest.FixtureRequest, laptop: MakeLaptop, tmp_path: Path) ->
     place.mkdir()
     copy = HubCopy(membership(bob.store_directory), place, lambda: bob.now)
     assert copy.renew()
-    with open_store(str(copy.data), bob.now, read_only=True) as opened:
-        yield opened
+    with open_store(str(copy.data), bob.now, read_only=True) as copied:
+        if request.param == "hub":
+            with RemoteStore(membership(bob.store_directory), lambda: copied) as remote:
+                yield as_store(remote)
+        else:
+            yield copied
 
 
 def sessions_of(store: Store) -> list[int]:
@@ -115,3 +126,53 @@ def test_recall_answers_in_the_same_words(store: Store, tmp_path: Path) -> None:
         revision = store.scopes.revision()
         store.scopes.check_current()
     assert store.scopes.revision() == revision
+
+
+def methods(*protocols: type) -> set[str]:
+    """Every public name that protocols promise."""
+    return {name for each in protocols for name in vars(each) if not name.startswith("_")}
+
+
+@pytest.mark.rows("TEA-16")
+def test_every_question_of_recall_is_answered_by_the_hub_or_listed_with_a_reason() -> None:
+    promised = {
+        RemoteStore: methods(SessionReader, RecallStore) - {"scopes"},
+        RemoteScopes: methods(Scopes),
+    }
+    for kind, names in promised.items():
+        unanswered = {name for name in names if name not in vars(kind)}
+        assert unanswered <= set(COPIED), "neither answered by the hub nor listed"
+    assert all(reason.strip() for reason in COPIED.values())
+    known = methods(SessionReader, RecallStore, Scopes, Closures, Syncs)
+    assert set(COPIED) <= known, "listed, but no store promises it"
+    assert "failures" in vars(RemotePatterns)
+
+
+@pytest.mark.rows("TEA-16")
+def test_what_the_hub_answers_itself_needs_no_copy(laptop: MakeLaptop) -> None:
+    ada, bob = laptop("ada"), laptop("bob")
+    ada.worked(ada.cured(1, "poetry add pyyaml")).join("sessions").do("team", "push")
+    bob.worked(bob.log(5, "nothing of this")).join("numbers")
+
+    def refuse() -> Store:
+        raise AssertionError("the hub was copied")
+
+    with RemoteStore(membership(bob.store_directory), refuse) as remote:
+        store = as_store(remote)
+        (session,) = store.sessions(SessionQuery(limit=10))
+        assert store.find_session(session.external_id[:12]) == store.session(session.id)
+        assert store.find_session(str(session.id)).external_id == session.external_id
+        (best, *_) = store.scopes.find("yaml")
+        assert best.session == session.id
+        texts = {event.id: event.text for event in store.events(session.id, texts=True)}
+        (event,) = store.scopes.events([best.event or 0])
+        assert store.text(event) == texts[event.id]
+        assert [place.id for place in store.event_places(session.id)] == list(texts)
+        digest = store.digest(session.id)
+        assert digest is not None
+        assert [cure.steps for cure in digest.cures] == [("poetry add pyyaml",)]
+        (met,) = store.patterns.failures(ERROR)
+        assert (met.external_id, met.cures[0].steps) == (
+            session.external_id,
+            ("poetry add pyyaml",),
+        )
