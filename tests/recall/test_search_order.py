@@ -109,3 +109,16 @@ def test_any_number_of_repeats_leaves_room_for_the_rest(memory: Memory) -> None:
     said(memory, "b", "one heron", "another heron over there")
     found = search(memory.context, SearchRequest("heron", "shop", limit=5)).items
     assert len(found) == 3
+
+
+@pytest.mark.rows("SRC-11")
+def test_a_turn_that_asks_stands_below_one_that_tells(memory: Memory) -> None:
+    said(memory, "asked", "Where does the pelican keep its settings?")
+    said(memory, "told", "The pelican keeps its settings in the loft.")
+    found = search(memory.context, SearchRequest("pelican keep settings", limit=50)).items
+    assert [item.summary[:5] for item in found[:2]] == ["The p", "Where"]
+    pages = [
+        search(memory.context, SearchRequest("pelican keep settings", limit=1, cursor=cursor)).items
+        for cursor in ("0", "1")
+    ]
+    assert [item.turn_id for page in pages for item in page] == [one.turn_id for one in found[:2]]

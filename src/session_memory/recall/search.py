@@ -19,6 +19,7 @@ from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Cure, Observation, Project, SessionEvent
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
+from session_memory.recall.asking_turns import answers_first
 from session_memory.recall.context import RecallContext
 from session_memory.recall.event_search import (
     SearchScope,
@@ -125,7 +126,10 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
         return recent(context, request)
     within = _search_scope(store, request)
     stems = [stem(word) for word in terms.words]
-    found = store.scopes.find(request.query, text_filter(request, within))
+    where = text_filter(request, within)
+    found = store.scopes.find(request.query, where)
+    if where.may_be_turns:
+        found = answers_first(store, found)
     hits, cures = with_cures(store, found, stems)
     start = request.offset
     wanted = min(start + request.count, MAX_RESULTS)
