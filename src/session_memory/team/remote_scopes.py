@@ -181,6 +181,16 @@ class RemoteScopes:
         del name
         return True
 
+    def has_path(self, part: str, where: TextFilter) -> bool:
+        """Not known: paths are not listed by a hub."""
+        del part, where
+        return True
+
+    def recent_paths(self, where: TextFilter) -> list[str]:
+        """None: paths are not listed by a hub."""
+        del where
+        return []
+
     def events(self, ids: list[int]) -> list[SessionEvent]:
         """Events by id, in the order given."""
         known = self._store.found_events
