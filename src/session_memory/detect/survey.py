@@ -7,7 +7,7 @@ place of the table, so some signals are kept for nothing: that costs memory and 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from functools import lru_cache
 from zlib import crc32
 
@@ -87,7 +87,14 @@ class KeyCounts:
 
     def keeps(self, mined: Mined, signal: Signal) -> bool:
         """Whether a second session may show the same, near duplicates left aside."""
-        return signal.pattern in self.known or any(map(self.recurs, signal_keys(mined, signal)))
+        if signal.pattern in self.known:
+            return True
+        table, shift = self._table, self._shift
+        for key in signal_keys(mined, signal):
+            place = key >> shift & _PLACES - 1
+            if table[place // _IN_BYTE] >> place % _IN_BYTE * 2 & 3 > 1:
+                return True
+        return False
 
     def keeps_error(self, locus: str) -> bool:
         """Whether enough words of an error are at the same place of another one.
@@ -102,7 +109,7 @@ class KeyCounts:
         return is_similar_count(shared, len(words))
 
 
-def session_keys(mined: Mined, known: Container[str] = (), *, words: bool = True) -> Iterator[int]:
+def session_keys(mined: Mined, known: Container[str] = (), *, words: bool = True) -> list[int]:
     """What to count of a session, without patterns that are known to recur.
 
     Each error of a session counts on its own: two that are alike make one group, which must be
@@ -110,32 +117,34 @@ def session_keys(mined: Mined, known: Container[str] = (), *, words: bool = True
     """
     seen: set[int] = set()
     errors: set[str] = set()
+    keys: list[int] = []
     for signal in mined.signals:
         if signal.pattern in known:
             continue
         seen.update(signal_keys(mined, signal))
         if words and signal.type == "recurring_error" and signal.locus not in errors:
             errors.add(signal.locus)
-            yield from (key for key in error_keys(signal.locus) if key != _ANY_WORD)
-    yield from seen
+            keys += [key for key in error_keys(signal.locus) if key != _ANY_WORD]
+    keys += seen
+    return keys
 
 
-def signal_keys(mined: Mined, signal: Signal) -> Iterator[int]:
+def signal_keys(mined: Mined, signal: Signal) -> tuple[int, ...]:
     """Equal for signals that may end up in one candidate; of errors, those with one locus."""
     if signal.said is not None:
         # Statements are compared within a project, and wishes that have a name everywhere.
         intent = signal.said.intent
-        yield _hash(f"intent\0{intent}" if intent else f"said\0{mined.repo}")
-    elif not signal.about:
-        yield _hash(signal.pattern)
-    else:
-        # Of a cure the problem may be renamed: near duplicates of an error are in one branch.
-        start = _hash(f"{signal.type}\0{signal.locus}")
-        yield _branch_key(signal.about, start)
-        if signal.rule and signal.type == "cure":  # one change may help against many errors
-            yield start
+        return (_hash(f"intent\0{intent}" if intent else f"said\0{mined.repo}"),)
+    if not signal.about:
+        return (crc32(signal.pattern.encode("utf-8", "surrogatepass")),)
+    # Of a cure the problem may be renamed: near duplicates of an error are in one branch.
+    start = _hash(f"{signal.type}\0{signal.locus}")
+    branch = _branch_key(signal.about, start)
+    # One change may help against many errors.
+    return (branch, start) if signal.rule and signal.type == "cure" else (branch,)
 
 
+@lru_cache(maxsize=_KNOWN)  # every pass over the evidence asks again
 def error_keys(locus: str) -> tuple[int, ...]:
     """The key of an error's branch, then one for each of its words at its place."""
     return _shape_keys(shape(locus, masked=True))

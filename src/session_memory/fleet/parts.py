@@ -137,7 +137,7 @@ def _mine(
             continue
         found = signals_of(digest, SessionProject(repo or "", tuple(roots[at])))
         one = Mined(numbers[at], numbers[at], "", "", repo, None, found)
-        cached[name] = encode(found).decode(), list(session_keys(one))
+        cached[name] = encode(found).decode(), session_keys(one)
     trim_caches()
 
 
