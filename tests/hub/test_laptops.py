@@ -182,18 +182,31 @@ def test_over_tls_a_laptop_speaks_only_to_a_hub_whose_certificate_it_trusts(
 
 
 @pytest.mark.rows("HUB-26")
-def test_a_laptop_that_is_newer_than_its_hub_waits_and_loses_nothing(
-    laptop: MakeLaptop, database: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("version", "who"),
+    [(99, "ask for the hub's upgrade"), (0, "upgrade session-memory on this machine")],
+)
+def test_a_laptop_that_is_newer_or_older_than_its_hub_waits_and_loses_nothing(
+    laptop: MakeLaptop, database: str, monkeypatch: pytest.MonkeyPatch, version: int, who: str
 ) -> None:
     ada = laptop("ada")
-    with monkeypatch.context() as newer:
-        newer.setattr(remote_call, "WIRE_VERSION", 99)
-        refused = ada.do("team", "push", code=10)
-        assert "this hub speaks versions" in refused.stderr
-        assert "upgrade" in refused.stderr
+    for told in (("push",), ("pull",)):
+        with monkeypatch.context() as other:
+            other.setattr(remote_call, "WIRE_VERSION", version)
+            refused = ada.do("team", *told, code=10)
+            assert f"this hub speaks versions 1-1, not {version}" in refused.stderr
+            assert who in refused.stderr
     assert counted(database, "item") == 0
     ada.do("team", "push")
     assert ada.read("team", "push")["projects"][0]["unchanged"]
+    stays = kept(database)
+    ada.do("forget", "--session", ada.cured(1).session_id, "--yes")
+    with monkeypatch.context() as other:
+        other.setattr(remote_call, "WIRE_VERSION", version)
+        ada.do("team", "push", code=10)
+    assert kept(database) == stays
+    ada.do("team", "push")
+    assert len(kept(database)) < len(stays), "what was forgotten meanwhile goes"
 
 
 @pytest.mark.rows("HUB-27")
