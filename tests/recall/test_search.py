@@ -290,3 +290,17 @@ def test_an_unknown_path_is_an_error_that_tells_those_like_it(memory: Memory) ->
         with pytest.raises(UsageError) as refused:
             search(memory.context, SearchRequest(query, file="quite/else"))
         assert "basket" not in str(refused.value.hint)
+
+
+@pytest.mark.rows("SRC-10")
+def test_a_path_of_windows_is_found_as_it_is_written(memory: Memory) -> None:
+    path = "D:\\shop\\src\\basket.py"
+    edit = event(
+        0, "x", kind="tool_call", origin="agent", tool="Edit", index_text="basket", files=(path,)
+    )
+    capture(memory.store, Said("a", "/logs/a", (edit,)))
+    for part in (path, "src\\basket", "basket.py"):
+        assert search(memory.context, SearchRequest("basket", file=part)).count == 1
+    with pytest.raises(UsageError) as refused:
+        search(memory.context, SearchRequest("basket", file="D:/shop/src/basket.py"))
+    assert refused.value.hint == f"known: {path}"

@@ -14,7 +14,7 @@ from session_memory.errors import UsageError
 from session_memory.store.port import RecallStore, TextFilter
 
 MOST_HINTS = 3
-LIKE = 0.5
+LIKE = 0.75
 
 
 def check_tool(store: RecallStore, name: str | None) -> None:

@@ -32,6 +32,7 @@ from session_memory.store.sqlite.connection import (
 )
 from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
 from session_memory.store.sqlite.queries import events_by_id
+from session_memory.store.sqlite.search_scope import inside_json
 from session_memory.store.values import TextFilter
 
 _MOST_EVENTS = 20_000
@@ -194,7 +195,7 @@ class SqliteScopes:
         """See store.scopes.Scopes."""
         events, bindings = _events_in(where)
         found = f"SELECT 1 FROM {events} AND instr(e.files, ?) > 0 LIMIT 1"
-        return bool(rows(self._db, found, (*bindings, part)))
+        return bool(rows(self._db, found, (*bindings, inside_json(part))))
 
     def recent_paths(self, where: TextFilter) -> list[str]:
         """See store.scopes.Scopes."""

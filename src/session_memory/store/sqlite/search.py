@@ -31,7 +31,7 @@ from session_memory.store.sqlite import word_score
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import SEQ_BITS
 from session_memory.store.sqlite.places import place_word
-from session_memory.store.sqlite.search_scope import Index, Scope, in_scope, scope_of
+from session_memory.store.sqlite.search_scope import Index, Scope, in_scope, inside_json, scope_of
 from session_memory.store.sqlite.similar_words import other_spellings, similar_words
 from session_memory.store.values import TextFilter
 
@@ -392,7 +392,7 @@ def event_condition(where: TextFilter) -> _Condition:
     parts, bindings = ["1"], list[Any]()
     for text, wanted in (
         ("e.kind IN (SELECT value FROM json_each(?))", _json(where.kinds)),
-        ("instr(e.files, ?) > 0", where.file),
+        ("instr(e.files, ?) > 0", None if where.file is None else inside_json(where.file)),
         ("e.at >= ?", where.since),
         ("e.at < ?", where.until),
     ):

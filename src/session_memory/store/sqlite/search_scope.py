@@ -111,6 +111,11 @@ def in_scope(name: Index, scope: Scope | None) -> tuple[str, list[Any]]:
     return f"{name} WHERE {in_range} AND {own}", [first, last, listed]
 
 
+def inside_json(part: str) -> str:
+    """A part of a text as it stands in a column of JSON: a backslash of Windows stands twice."""
+    return msgspec.json.encode(part).decode()[1:-1]
+
+
 def _observations_of(db: Database, sessions: str, where: TextFilter) -> frozenset[int]:
     """Those of the sessions, or where time alone counts those of that time."""
     db.create_scalar_function(CONTAINS, contains, 2)
