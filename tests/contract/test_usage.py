@@ -230,3 +230,9 @@ def test_responses_of_a_session_are_listed_by_their_time(store: Store) -> None:
     assert [cost.at for cost in costs] == [START + 40, START + 50]
     (row,) = store.usage("session")
     assert sum(cost.tokens for cost in costs) == row.cost.total_tokens
+
+
+def test_a_session_of_responses_alone_counts_in_its_days(store: Store) -> None:
+    capture(store, Said("tokens only", "/logs/a", usages=(response("r1", 20),)))
+    (row,) = store.usage("model", START - 1, START + 1)
+    assert row.cost.output == 20

@@ -46,7 +46,9 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
             conditions.append(condition)
             bindings.append(wanted)
     if since is not None:  # few sessions lived since then, and they have an index
-        conditions.append("session_id IN (SELECT id FROM session WHERE ended_at >= ?)")
+        conditions.append(
+            "session_id IN (SELECT id FROM session WHERE ended_at >= ? OR ended_at IS NULL)"
+        )
         bindings.append(since - _SLACK_MS)
     if conditions or schema_version(db) < KEPT_SINCE:
         sums = _SUMMED_UP + " AND ".join(conditions or ["true"]) + _GROUPED
