@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench.child import _WATCH as WATCH
 from tests.bench.child import RSS_UNIT, Spent
 
 RUN_SECONDS = 600
+START_SECONDS = 60
+_ADDRESS = re.compile(r"listening at (http://127\.0\.0\.1:\d+)")
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -59,6 +65,33 @@ def run(
     if code not in accepted:
         raise OSError(f"{command[0]} ended with {code}: {complaint[-800:]}")
     return Spent(wall, cpu, peak * RSS_UNIT, output)
+
+
+@contextmanager
+def serving(command: list[str], home: Path) -> Generator[str]:
+    """A server while it is needed: the address on loopback that it says it listens at."""
+    with subprocess.Popen(
+        command,
+        env=environment(home),
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        late = threading.Timer(START_SECONDS, _end, (process.pid,))
+        late.start()
+        try:
+            told = map(_ADDRESS.search, process.stdout or ())
+            address = next((found[1] for found in told if found), None)
+            late.cancel()
+            if address is None:
+                raise OSError(f"{command[0]} did not say where it listens")
+            yield address
+        finally:
+            late.cancel()
+            _end(process.pid)
 
 
 def _end(group: int) -> None:

@@ -5,7 +5,7 @@ They were written by reading the sessions: how, why, command, error, paraphrase,
 the records, none of their text. A result is right when it shows such a record. Without the logs
 the run says so and skips. Every second question of a kind is held back from choosing weights, and
 those marked `later` were written, by reading again, after the weights were chosen: 1 for the
-first choice of them, 2 for the second.
+first choice of them, 2 for the second. recall_peers.py asks them by session, agentsview too.
 
 `python -m tests.bench.recall_own [--misses]`
 """
@@ -104,13 +104,18 @@ def ask(store: Store, asked: Sequence[Asked]) -> list[Found]:
     return found
 
 
-def ask_plain(store: Store, asked: Sequence[Asked]) -> list[Found]:
+def plain_index(store: Store) -> PlainFts5:
     """Plain FTS5 over the whole text of every event."""
-    index = PlainFts5(
+    return PlainFts5(
         (event.id, f"{event.command or ''}\n{event.text or ''}")
         for session in store.sessions(SessionQuery(limit=100_000))
         for event in store.events(session.id, texts=True)
     )
+
+
+def ask_plain(store: Store, asked: Sequence[Asked]) -> list[Found]:
+    """The same questions to plain FTS5."""
+    index = plain_index(store)
     found: list[Found] = []
     for one in asked:
         results = index.search(one.text, SHOWN)
@@ -156,6 +161,8 @@ def lines(system: str, found: Sequence[Found]) -> Iterable[dict[str, object]]:
 
 def main(*, misses: bool = False) -> int:
     """Print the figures as JSON, one line each."""
+    from tests.bench import recall_peers
+
     with tempfile.TemporaryDirectory() as folder:
         space = Workspace(Path(folder))
         if not swept(space):
@@ -167,6 +174,8 @@ def main(*, misses: bool = False) -> int:
             for system, found in (("session-memory", ours), ("FTS5", ask_plain(store, asked))):
                 for line in lines(system, found):
                     print(json.dumps(line))
+            for line in recall_peers.lines(store, asked):
+                print(json.dumps(line))
             for one in ours if misses else ():
                 if one.rank != 0 and not (one.asked.held_back or one.asked.later):
                     print(one.asked.kind, one.rank, one.asked.text)
