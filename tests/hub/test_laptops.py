@@ -88,6 +88,25 @@ def test_laptops_killed_while_they_forget_and_pull_keep_nothing_that_was_forgott
     assert miscounted(database) == []
 
 
+@pytest.mark.rows("TEA-07")
+def test_what_is_taken_back_or_shared_at_a_lower_level_leaves_the_laptops_of_others(
+    laptop: MakeLaptop,
+) -> None:
+    ada, bob = laptop("ada"), laptop("bob")
+    ada.do("team", "push")
+    assert bob.read("team", "pull")["projects"][0]["items"] > 0
+    ada.share("numbers")
+    (pulled,) = bob.read("team", "pull")["projects"]
+    assert (pulled["items"], pulled["gone"] > 0) == (0, True)
+    ada.share("lessons")
+    ada.do("team", "push")
+    before = bob.read("team", "pull")["projects"][0]["items"]
+    assert before > 0
+    ada.do("team", "unshare", ada.key, "--yes")
+    (pulled,) = bob.read("team", "pull")["projects"]
+    assert (pulled["items"], pulled["gone"]) == (0, before)
+
+
 @contextmanager
 def away(s3: S3Server) -> Generator[None]:
     """The storage was killed, and comes back."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from session_memory.core.sharing.wire import (
+    FOREVER,
     LEVEL_OF,
     LEVELS,
     MAX_ITEMS,
@@ -78,9 +79,9 @@ def _announce(part: Part) -> None:
     """Tell others to drop all they have of this member, and to take what is left again."""
     part.execute(
         "INSERT INTO hub.tombstone (team_id, project_id, member_id, target, key, rank)"
-        " VALUES (%s, %s, %s, 'member', '', 0) ON CONFLICT (project_id, member_id, target, key)"
-        " DO UPDATE SET changed = excluded.changed",
-        (part.team, part.project, part.member),
+        " VALUES (%s, %s, %s, 'member', '', %s) ON CONFLICT (project_id, member_id, target, key)"
+        " DO UPDATE SET changed = excluded.changed, rank = excluded.rank",
+        (part.team, part.project, part.member, FOREVER),
     )
     part.execute(
         "UPDATE hub.item SET changed = pg_current_xact_id()::text::bigint"

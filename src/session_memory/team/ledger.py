@@ -43,6 +43,8 @@ class ProjectLedger(msgspec.Struct):
     """Items that were taken back: should they come again, it is with a higher rank."""
     stamps: dict[str, str] = {}
     """Of each session whose items the hub has: what they were made of."""
+    generation: int = 0
+    """Of the sharing that it was sent in: every change of level begins a new one."""
 
     def manifest(self, key: bytes) -> str:
         """All entries as one hash."""

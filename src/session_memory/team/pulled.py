@@ -66,7 +66,10 @@ def _delete(items: dict[str, SharedItem], deleted: Deleted) -> None:
         item = shared.item
         if shared.member != deleted.member:
             continue
-        named = {"item": item.key, "session": item.session, "member": ""}[deleted.target]
+        if deleted.target == "member":  # all of it, whatever its rank
+            del items[name]
+            continue
+        named = item.key if deleted.target == "item" else item.session
         if named == deleted.key and item.rank <= deleted.rank:
             del items[name]
 

@@ -127,6 +127,15 @@ class Push:
             raise SessionMemoryError(outgoing.waits)
         ledger = self.ledger.of(share.project)
         work = _ProjectWork(self, share, result, ledger, progress)
+        if ledger.generation != share.generation:
+            # The level was another one in between, and the hub deleted what was above it.
+            ledger.generation = share.generation
+            ledger.doubt()
+            work.send(outgoing)
+            result.lost = _drop_lost(ledger)
+            work.finish()
+            write_ledger(self.machine.data, self.ledger)
+            return
         before = msgspec.json.encode(ledger)
         work.send(outgoing)
         if before == msgspec.json.encode(ledger):
