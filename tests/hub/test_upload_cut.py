@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -35,7 +36,14 @@ class Between:
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.is_armed = True
         self.killed_at = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._open: list[socket.socket] = [self._listener]
+        self._threads: list[threading.Thread] = []
+        self._start(self._accept)
+
+    def _start(self, target: Callable[..., None], *arguments: socket.socket) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _accept(self) -> None:
         while True:
@@ -43,7 +51,8 @@ class Between:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
+            self._open.append(client)
+            self._start(self._pass_on, client)
 
     def _pass_on(self, client: socket.socket) -> None:
         port = int(self._server.endpoint.rpartition(":")[2])
@@ -52,9 +61,9 @@ class Between:
                 server = socket.create_connection(("127.0.0.1", port))
             except OSError:
                 return
+            self._open.append(server)
             with server:
-                back = threading.Thread(target=_copy, args=(server, client), daemon=True)
-                back.start()
+                self._start(_copy, server, client)
                 passed = 0
                 try:
                     while data := client.recv(16_384):
@@ -69,6 +78,12 @@ class Between:
                     return
 
     def close(self) -> None:
+        """End every thread: a process with threads is not forked by the tests after this one."""
+        for each in self._open:
+            with contextlib.suppress(OSError):  # it ended before
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(10)
         self._listener.close()
 
 

@@ -71,7 +71,7 @@ class S3Server:
             self._process = subprocess.Popen(
                 [self._binary, "server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
                  f"-dir={self.directory}", f"-s3.config={self.directory / 's3.json'}",
-                 "-master.telemetry=false", "-volume.max=20", "-master.volumeSizeLimitMB=64",
+                 "-master.telemetry=false", "-volume.max=200", "-master.volumeSizeLimitMB=64",
                  "-s3.port.iceberg=0", "-s3.port.lance=0",  # fixed ports, of which there is one
                  *ports],
                 stdout=log, stderr=log, cwd=self.directory, preexec_fn=end_with_parent,  # noqa: PLW1509
@@ -100,9 +100,9 @@ class S3Server:
             name, config=self.config(), client_options={"allow_http": True}
         )
         deadline = time.monotonic() + START_SECONDS
-        while True:  # a bucket is made by the first object in it; volumes take a moment to grow
+        while True:  # the first object makes the bucket and its volumes, which takes a moment
             try:
-                store.put("made", b"")
+                store.put("made", b"a text of its own, for which a volume is needed")
                 store.delete("made")
                 return f"s3://{name}"
             except Exception:
