@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -76,15 +77,21 @@ class Between:
                             return
                 except OSError:
                     return
+                finally:
+                    _end(server)  # closing it would leave the other thread waiting
 
     def close(self) -> None:
         """End every thread: a process with threads is not forked by the tests after this one."""
         for each in self._open:
-            with contextlib.suppress(OSError):  # it ended before
-                each.shutdown(socket.SHUT_RDWR)
+            _end(each)
         for thread in self._threads:
             thread.join(10)
         self._listener.close()
+
+
+def _end(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # it ended before
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
@@ -136,5 +143,6 @@ def test_an_s3_server_killed_within_an_upload_loses_and_doubles_nothing(
             connection.execute("UPDATE hub.erasure SET after = now()")
         finish(hub.pool, hub.texts)
         assert counted(database, "erasure") == 0, "what the cut upload left is deleted"
-        objects = [str(each["path"]) for page in open_objects(bucket).list() for each in page]
+        store: Any = open_objects(bucket)
+        objects = [str(each["path"]) for page in store.list() for each in page]
         assert len(objects) == 2
