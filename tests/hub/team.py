@@ -44,6 +44,8 @@ class Request(msgspec.Struct, frozen=True):
     token: str | None = None
     body: bytes = b""
     headers: dict[str, str] = {}
+    goes_away: bool = False
+    """More was to come, but the client is gone."""
 
 
 def send(hub: Hub | str, request: Request) -> Response:
@@ -65,7 +67,8 @@ async def give(app: Starlette, request: Request) -> Response:
         "scheme": "http", "root_path": "", "http_version": "1.1", "raw_path": path.encode(),
     }  # fmt: skip
     sent: list[dict[str, Any]] = []
-    waiting = [{"type": "http.request", "body": request.body, "more_body": False}]
+    more = request.goes_away
+    waiting = [{"type": "http.request", "body": request.body, "more_body": more}]
 
     async def receive() -> dict[str, Any]:
         return waiting.pop(0) if waiting else {"type": "http.disconnect"}

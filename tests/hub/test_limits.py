@@ -52,6 +52,24 @@ def test_a_request_that_is_too_large_is_refused_packed_or_not(team: Team, hub: H
     assert ann.post("/v1/push", many).code == "too_large"
 
 
+@pytest.mark.rows("HUB-14")
+def test_a_length_that_is_too_large_is_refused_before_anything_is_read(
+    team: Team, hub: Hub
+) -> None:
+    ann = team.device("Ann")
+    announced = {"Content-Length": "10000000000"}
+    request = Request("POST", "/v1/push", ann.token, b"x", announced)
+    assert send(hub, request).code == "too_large"
+
+
+def test_a_client_that_goes_away_within_a_request_is_no_failure_of_the_hub(
+    team: Team, hub: Hub
+) -> None:
+    ann = team.device("Ann")
+    request = Request("POST", "/v1/push", ann.token, b"{", goes_away=True)
+    assert send(hub, request).status == 400
+
+
 def test_a_half_sent_batch_changes_nothing(team: Team, hub: Hub) -> None:
     ann = team.device("Ann")
     ann.share()

@@ -13,7 +13,7 @@ from psycopg_pool import PoolTimeout
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -160,6 +160,8 @@ def _serving(hub: Hub, endpoint: Endpoint, turns: _Turns) -> Callable[[Request],
             answer = await answering(turns, hub, endpoint, call)
         except RequestError as error:
             return _failed(error)
+        except ClientDisconnect:  # half of a request came: nobody waits for an answer
+            return Response(status_code=400)
         return Response(
             msgspec.json.encode(answer),
             media_type="application/json",
@@ -213,6 +215,12 @@ def _refuse_stranger(hub: Hub, endpoint: Endpoint, address: str, error: RequestE
     _audit(hub, endpoint, None, error.status, Answer(None))
 
 
+def _too_large() -> RequestError:
+    return RequestError(
+        "too_large", f"a request has at most {MAX_PUSH_BYTES} bytes", "send less at once"
+    )
+
+
 async def _body(request: Request) -> bytes:
     """The body, unpacked, as long as it keeps to the limit."""
     encoding = request.headers.get("Content-Encoding", "identity")
@@ -221,6 +229,9 @@ async def _body(request: Request) -> bytes:
     unpacking = zlib.decompressobj(wbits=31) if encoding == "gzip" else None
     parts: list[bytes] = []
     total = 0
+    announced = request.headers.get("Content-Length", "")
+    if announced.isdecimal() and int(announced[:20]) > MAX_PUSH_BYTES:
+        raise _too_large()
     async for received in request.stream():
         part = received
         if unpacking is not None:
@@ -230,9 +241,7 @@ async def _body(request: Request) -> bytes:
                 raise RequestError("bad_encoding", "the body is damaged gzip") from None
         total += len(part)
         if total > MAX_PUSH_BYTES:
-            raise RequestError(
-                "too_large", f"a request has at most {MAX_PUSH_BYTES} bytes", "send less at once"
-            )
+            raise _too_large()
         parts.append(part)
     if unpacking is not None and not unpacking.eof:
         raise RequestError("bad_encoding", "the body ends before its gzip does")
