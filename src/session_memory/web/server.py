@@ -27,6 +27,8 @@ def serve(
 ) -> None:
     """Serve on loopback; `announce` is given the link once requests are answered."""
     listener = socket.create_server(("127.0.0.1", port))
+    # An answer is written in two parts; without this the second waits for the first's receipt.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     place = Place(listener.getsockname()[1])
     place = Place(place.port, (*place.names, *names))
     access, use = Access(), Use()
