@@ -61,7 +61,7 @@ def places_in(descriptor: int, size: int) -> Places:
         try:
             length, magic = _END.unpack(_read(descriptor, start, _END.size))
             at = start + _END.size if is_first else start - length
-            listed = _read(descriptor, at, length)
+            listed = _read(descriptor, at, min(length, size))  # damaged, it could be gigabytes
             whole = blake2b(listed[:-_DIGEST_SIZE], digest_size=_DIGEST_SIZE).digest()
             if magic == MAGIC and whole == listed[-_DIGEST_SIZE:]:
                 return _places(_read_lengths(listed[:-_DIGEST_SIZE]), _END.size + length)
