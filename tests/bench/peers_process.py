@@ -83,8 +83,8 @@ def serving(command: list[str], home: Path) -> Generator[str]:
         late = threading.Timer(START_SECONDS, _end, (process.pid,))
         late.start()
         try:
-            told = map(_ADDRESS.search, process.stdout or ())
-            address = next((found[1] for found in told if found), None)
+            matches = map(_ADDRESS.search, process.stdout or ())
+            address = next((match[1] for match in matches if match), None)
             late.cancel()
             if address is None:
                 raise OSError(f"{command[0]} did not say where it listens")

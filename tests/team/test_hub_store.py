@@ -104,6 +104,13 @@ def test_a_session_shared_as_lessons_has_its_digest(laptop: MakeLaptop) -> None:
     assert "make it work" in str(digest)
 
 
+@pytest.mark.rows("TEA-17")
+def test_a_filter_that_a_hub_cannot_answer_is_an_error(laptop: MakeLaptop) -> None:
+    _ada, bob = two_people(laptop, "lessons")
+    refused = bob.do("--store", bob.url, "sessions", "--outcome", "fail", code=2)
+    assert "does not know how sessions ended" in refused.stderr
+
+
 @pytest.mark.rows("TEA-11")
 def test_only_asking_verbs_and_only_ones_own_hub(laptop: MakeLaptop) -> None:
     _ada, bob = two_people(laptop, "lessons")

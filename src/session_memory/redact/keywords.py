@@ -15,8 +15,8 @@ from session_memory.redact.linear_regex import PatternSet, compile_set, literal
 from session_memory.redact.rule import Rule
 
 EVERYDAY_AT_A_TIME = 20
-"""One automaton for 39 rules takes 0.28 s for 16 MB of text, most of it for building states that no
-text of a user had needed before; two automata take 0.18 s."""
+"""One automaton for 39 rules takes 0.28 s for 16 MB of text, most of it for building its states;
+two automata take 0.18 s."""
 
 
 class _Everyday(NamedTuple):
@@ -65,10 +65,7 @@ class Keywords:
 
 
 def _words_of(rules: Sequence[Rule]) -> list[bytes]:
-    """The keywords of everyday rules, which are not told apart: it is enough to find the shortest.
-
-    `pass` finds `password`.
-    """
+    """Keywords of everyday rules: the shortest are enough, as `pass` also finds `password`."""
     exact = shortest(word for rule in rules if rule.exact for word in rule.keywords)
     folded = shortest(word for rule in rules if not rule.exact for word in rule.keywords)
     return [*(literal(word, exact=True) for word in exact), *map(literal, folded)]

@@ -23,7 +23,7 @@ from session_memory.core.schema import (
 )
 from session_memory.core.session_reference import Known, Lookup, find
 from session_memory.core.sharing import wire
-from session_memory.errors import HubRefused, NotFound
+from session_memory.errors import HubRefused, NotFound, UsageError
 from session_memory.store.port import ObservationQuery, SessionQuery, Store
 from session_memory.store.remote_call import HubClient
 from session_memory.store.scopes import SessionLine
@@ -211,6 +211,11 @@ class RemoteStore:
 
     def sessions(self, query: SessionQuery) -> list[Session]:
         """Sessions that fit, newest first."""
+        if query.outcome is not None:  # an empty list would say that there are none
+            raise UsageError(
+                "a hub does not know how sessions ended",
+                hint="list them without --outcome; `show` tells it of one whose digest is shared",
+            )
         found: list[Session] = []
         wanted = None if query.limit is None else query.offset + query.limit
         listed = [self._listed(name) for name in self._projects if query.project in (None, name)]
@@ -341,7 +346,6 @@ def _fits(session: Session, query: SessionQuery) -> bool:
         and (query.since is None or at >= query.since)
         and (query.until is None or at < query.until)
         and query.state in (None, session.state)
-        and query.outcome is None
         and (query.include_subagents or session.parent_external_id is None)
     )
 
