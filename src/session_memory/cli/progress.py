@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+import msgspec
 
 from session_memory.cli.terminal import cut
 from session_memory.core.text.safe_text import one_line
@@ -21,7 +23,7 @@ QUIET_S = 1.0
 REDRAW_S = 0.2
 
 
-class Step(NamedTuple):
+class Step(msgspec.Struct, frozen=True):
     """How far it is."""
 
     done: int = 0

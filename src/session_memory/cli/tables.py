@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from session_memory.cli.terminal import Meaning, columns, fold, paint, width
 from session_memory.core.text.safe_text import one_line
@@ -15,7 +16,7 @@ NARROWEST = 30
 _NUMBER = compiled(r"-|-?[\d,.]+( ([KMGTP]i)?B)?")
 
 
-class Column(NamedTuple):
+class Column(msgspec.Struct, frozen=True):
     """How one column is shown."""
 
     name: str
@@ -52,7 +53,7 @@ def table(rows: Sequence[Sequence[object]], headers: Sequence[str | Column]) -> 
     return "\n".join(lines)
 
 
-class _Layout(NamedTuple):
+class _Layout(msgspec.Struct, frozen=True):
     specs: Sequence[Column]
     widths: Sequence[int]
     right: Sequence[bool]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 
-class Verb(NamedTuple):
+class Verb(msgspec.Struct, frozen=True):
     """A command that is known without importing it."""
 
     target: str
@@ -13,7 +13,7 @@ class Verb(NamedTuple):
     help: str
 
 
-class Section(NamedTuple):
+class Section(msgspec.Struct, frozen=True):
     """A verb that only holds others."""
 
     help: str
