@@ -15,6 +15,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.store.marks import Forgotten, Keys, Marks, add_marks
 from session_memory.store.segments import DirectorySegments
 from session_memory.store.sqlite.connection import Database, transaction, value
+from session_memory.store.sqlite.seen_marks import is_current, note_current
 from session_memory.store.values import Elsewhere, MarksApplied, TextHit
 
 
@@ -34,9 +35,7 @@ class ForgetWithMarks:
 
     def has_new_marks(self) -> bool:
         """See store.port.Store."""
-        from session_memory.store.sqlite import marks
-
-        return not marks.is_current(self._db, self._directory)
+        return not is_current(self._db, self._directory)
 
     def apply_marks(self) -> MarksApplied:
         """See store.port.Store."""
@@ -106,13 +105,11 @@ class ForgetWithMarks:
 
         What is cut off in between is finished by the next sweep: it finds marks that are new to it.
         """
-        from session_memory.store.sqlite import marks
-
-        was_current = marks.is_current(self._db, self._directory)
+        was_current = is_current(self._db, self._directory)
         noted = add_marks(self._directory, gone, self.keys)
         yield
         if was_current:
-            marks.note_current(self._db, noted.checksum)
+            note_current(self._db, noted.checksum)
 
     def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
         """See store.port.Store."""

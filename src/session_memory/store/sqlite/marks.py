@@ -16,13 +16,12 @@ from session_memory.store.sqlite import forget, observations
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.manifests import repack
 from session_memory.store.sqlite.rewrite import note_erasing, rewrite_session
+from session_memory.store.sqlite.seen_marks import note_current
 from session_memory.store.sqlite.settle import settle_sessions
 from session_memory.store.values import MarksApplied
 
 _OTHERS = "other_marks"
 """Row of `meta`: marks that were made with another store's key, as a file of marks."""
-_SEEN = "marks_file"
-"""Row of `meta`: the checksum of the file whose marks are all in this database."""
 
 
 def marks_in(db: Database, keys: Keys) -> Marks:
@@ -67,19 +66,6 @@ def marks_of_facts(db: Database, keys: Keys, words: Callable[[bytes], bytes]) ->
 def _text(said: object) -> str | None:
     value = msgspec.json.decode(str(said))
     return value if isinstance(value, str) else None
-
-
-def is_current(db: Database, directory: str) -> bool:
-    """Whether the file is there and the database holds all its marks; reads one line of it."""
-    checksum = files.checksum_in(directory)
-    seen = value(db, "SELECT value FROM meta WHERE name = ?", (_SEEN,))
-    return checksum is not None and seen is not None and bytes(seen).decode() == checksum
-
-
-def note_current(db: Database, checksum: str) -> None:
-    """Remember that the marks of the file with this checksum are in the database."""
-    with transaction(db):
-        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_SEEN, checksum.encode()))
 
 
 def apply_marks(db: Database, segments: SegmentStore, directory: str, keys: Keys) -> MarksApplied:

@@ -11,7 +11,6 @@ from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.text.searchable import searchable
 from session_memory.store.port import Finding, ObservationQuery
 from session_memory.store.sqlite.connection import Database, rows, value
-from session_memory.store.sqlite.search import event_condition
 
 INDEXED_ROWS = {
     "event_text": "SELECT id FROM event WHERE indexed >= 1",
@@ -138,6 +137,8 @@ def _conditions(query: ObservationQuery) -> tuple[str, list[Any]]:
         parts.append("o.type IN (SELECT value FROM json_each(?))")
         bindings.append(msgspec.json.encode(query.types).decode())
     if query.read_from is not None and query.read_from.of_events:
+        from session_memory.store.sqlite.search import event_condition  # few ask for that
+
         text, values = event_condition(query.read_from)
         parts.append(f"EXISTS (SELECT 1 FROM event e WHERE e.id = o.event_id AND {text})")
         bindings.extend(values)
@@ -145,11 +146,6 @@ def _conditions(query: ObservationQuery) -> tuple[str, list[Any]]:
         parts.append("(" + " OR ".join(["instr(lower(o.text), ?)"] * len(query.holding)) + ")")
         bindings.extend(word.lower() for word in query.holding)
     return "WHERE " + " AND ".join(parts), bindings
-
-
-def distilled_bytes(db: Database) -> int:
-    """What all observations take, by the figures kept with the sessions."""
-    return int(value(db, "SELECT sum(observed_bytes) FROM session") or 0)
 
 
 _CHECKS = {

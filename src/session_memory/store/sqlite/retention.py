@@ -16,7 +16,7 @@ from session_memory.core.retention import (
 )
 from session_memory.errors import DatabaseDamaged, StoreDamaged, StoreError
 from session_memory.store.segments import SegmentStore
-from session_memory.store.sqlite import lost_events, observations, patterns
+from session_memory.store.sqlite import lost_events
 from session_memory.store.sqlite.connection import UNUSABLE, Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import Evicted, OldDigests
@@ -33,8 +33,13 @@ FROM session s LEFT JOIN (SELECT session_id, sum(bytes) AS bytes FROM segment GR
   ON g.session_id = s.id
 WHERE s.raw_events > 0
 """
-_DISTILLED = """
+_PATTERN_BYTES = 100  # figures and names of a pattern besides its words
+_DISTILLED = f"""
 SELECT coalesce((SELECT sum(octet_length(body)) FROM digest), 0)
+  + coalesce((SELECT sum(observed_bytes) FROM session), 0)
+  + coalesce((SELECT sum(octet_length(body)) FROM mined), 0) + coalesce((SELECT sum(
+  octet_length(locus) + octet_length(about) + octet_length(flavors) + octet_length(repos)
+  + {_PATTERN_BYTES}) FROM pattern), 0)
 """
 
 
@@ -74,9 +79,7 @@ def raw_usage(db: Database) -> StoreUsage:
     )
     return StoreUsage(
         raw_bytes=segment_bytes + int(estimate or 0),
-        distilled_bytes=int(value(db, _DISTILLED))
-        + observations.distilled_bytes(db)
-        + patterns.distilled_bytes(db),
+        distilled_bytes=int(value(db, _DISTILLED)),
     )
 
 
@@ -122,6 +125,8 @@ def optimize(db: Database) -> None:
 
 
 def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
+    from session_memory.store.sqlite import observations  # most sweeps evict nothing
+
     session_id = eviction.session_id
     ids = event_range(session_id)
     size = int(value(db, "SELECT sum(bytes) FROM segment WHERE session_id = ?", (session_id,)) or 0)

@@ -53,15 +53,7 @@ from session_memory.store.port import (
     UsageRow,
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
-from session_memory.store.sqlite import (
-    figures,
-    listings,
-    observations,
-    projects,
-    queries,
-    retention,
-    usage,
-)
+from session_memory.store.sqlite import listings, projects, queries, retention
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     DISK_ERRORS,
@@ -291,6 +283,8 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     def info(self) -> StoreInfo:
         """See store.port.Store."""
+        from session_memory.store.sqlite import figures
+
         return figures.store_info(self._db, self._directory)
 
     def projects(self) -> list[Project]:
@@ -348,6 +342,8 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     def observations(self, query: ObservationQuery) -> list[Observation]:
         """See store.port.Store."""
+        from session_memory.store.sqlite import observations
+
         return observations.observations(self._db, query)
 
     def outcomes(self, among: Collection[int] | None = None) -> dict[int, str]:
@@ -396,6 +392,8 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         self, group: UsageGroup, since: int | None = None, until: int | None = None
     ) -> list[UsageRow]:
         """See store.port.Store."""
+        from session_memory.store.sqlite import usage
+
         return usage.usage(self._db, group, since, until)
 
     def search(
