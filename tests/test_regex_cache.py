@@ -51,6 +51,11 @@ def sealed(body: bytes) -> bytes:
     return zlib.crc32(body).to_bytes(4, "little") + body
 
 
+def listed(body: bytes) -> bytes:
+    """A file whose list of expressions is this, without any."""
+    return (len(body) + 4).to_bytes(4, "little") + sealed(body)
+
+
 def test_the_next_process_compiles_nothing(tmp_path: Path) -> None:
     assert run(tmp_path) == f"{RIGHT} 2"
     assert run(tmp_path) == f"{RIGHT} 0"
@@ -60,11 +65,10 @@ def test_the_next_process_compiles_nothing(tmp_path: Path) -> None:
     "damage",
     [
         lambda data: b"",
-        lambda data: data[:-40],
         lambda data: data[:100] + b"\xff" + data[101:],
-        lambda data: sealed(b"no marshal data"),
-        lambda data: sealed(marshal.dumps("something else")),
-        lambda data: sealed(marshal.dumps((("another Python", 0, 4), {}))),
+        lambda data: listed(b"no marshal data"),
+        lambda data: listed(marshal.dumps("something else")),
+        lambda data: listed(marshal.dumps((("another Python", 0, 4), {}))),
     ],
 )
 def test_a_file_of_no_use_is_written_anew(tmp_path: Path, damage) -> None:
@@ -75,12 +79,27 @@ def test_a_file_of_no_use_is_written_anew(tmp_path: Path, damage) -> None:
     assert run(tmp_path) == f"{RIGHT} 0"
 
 
+@pytest.mark.parametrize("damage", [lambda data: data[:-40], lambda data: data[:-9] + b"damaged! "])
+def test_a_damaged_expression_alone_is_compiled_again(tmp_path: Path, damage) -> None:
+    run(tmp_path)
+    path = kept_in(tmp_path)
+    path.write_bytes(damage(path.read_bytes()))
+    assert run(tmp_path) == f"{RIGHT} 1"
+    assert run(tmp_path) == f"{RIGHT} 0"
+
+
 def test_a_program_that_cannot_be_right_is_not_taken(tmp_path: Path) -> None:
     run(tmp_path)
     path = kept_in(tmp_path)
-    python, known = marshal.loads(path.read_bytes()[4:])
-    wrong = {key: (parts[0], b"\xff" * 40, *parts[2:]) for key, parts in known.items()}
-    path.write_bytes(sealed(marshal.dumps((python, wrong))))
+    data = path.read_bytes()
+    python, lengths = marshal.loads(data[8:])
+    start, wrong = int.from_bytes(data[:4], "little") + 4, dict[object, bytes]()
+    for key, length in lengths.items():
+        parts = marshal.loads(data[start + 4 : start + length])
+        wrong[key] = sealed(marshal.dumps((parts[0], b"\xff" * 40, *parts[2:])))
+        start += length
+    head = marshal.dumps((python, {key: len(parts) for key, parts in wrong.items()}))
+    path.write_bytes(listed(head) + b"".join(wrong.values()))
     assert run(tmp_path) == f"{RIGHT} 0"
 
 

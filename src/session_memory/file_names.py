@@ -11,9 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, cast
 
+from session_memory.regex_cache import compiled
+
 _BASE = 0x10FF00
-_ODD = re.compile("[\ud800-\udfff\U0010ff80-\U0010ffff]")
-_BYTES = re.compile("[\U0010ff80-\U0010ffff]+")
+_ODD = compiled("[\ud800-\udfff\U0010ff80-\U0010ffff]")
+_BYTES = compiled("[\U0010ff80-\U0010ffff]+")
 
 
 def name_to_text(name: str) -> str:

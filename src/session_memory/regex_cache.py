@@ -1,8 +1,9 @@
 """Regular expressions compiled once for all processes, beside the bytecode of this module.
 
-Compiling the expressions of a first sweep takes 100 ms, loading what was compiled 5 ms. As with
-bytecode nothing depends on the file: without one, or with one that is damaged or of another Python,
-expressions are compiled as usual, and a directory that cannot be written gets none.
+Compiling the expressions of a first sweep takes 100 ms, loading what was compiled 5 ms, and a
+command that needs a few loads those alone. As with bytecode nothing depends on the file: without
+one, or with one that is damaged or of another Python, expressions are compiled as usual, and a
+directory that cannot be written gets none.
 """
 
 from __future__ import annotations
@@ -21,23 +22,24 @@ from typing import Any, AnyStr
 
 LIMIT = 4_000
 """Expressions kept; more are those of older versions, and the file starts over."""
-_SUM = 4
+_SUM = _SIZE = 4
 
 Key = tuple[str | bytes, int]
 Parts = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
 """What Python's matcher takes besides the expression: flags, program, and its groups."""
 
-_fresh: dict[Key, Parts] = {}
+_fresh: dict[Key, bytes] = {}
 
 
 def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """`re.compile`, from the file if an earlier process had the same expression."""
     key = (pattern, int(flags))
     try:
-        parts = _known().get(key)
+        kept = _known().get(key)
+        parts: Parts | None = None if kept is None else _unsealed(kept)
         if parts is None:
             parts = _parts(pattern, int(flags))
-            _keep(key, parts)
+            _keep(key, _sealed(parts))
         return _matcher(pattern, parts)
     except re.error:
         raise
@@ -64,9 +66,17 @@ def _parts(pattern: str | bytes, flags: int) -> Parts:
     return known_flags, array("I", program).tobytes(), len(names) - 1, by_name, tuple(names)
 
 
-def _sum(body: bytes) -> bytes:
+def _sealed(value: Any) -> bytes:
+    """A value as bytes, behind their sum."""
+    body = marshal.dumps(value)
     # Not a hash of `hashlib`, which takes 3 ms to import.
-    return zlib.crc32(body).to_bytes(_SUM, "little")
+    return zlib.crc32(body).to_bytes(_SUM, "little") + body
+
+
+def _unsealed(data: bytes) -> Any:
+    """The value, or None where the bytes are not what was written."""
+    body = data[_SUM:]
+    return marshal.loads(body) if zlib.crc32(body).to_bytes(_SUM, "little") == data[:_SUM] else None
 
 
 def _python() -> tuple[str, int, int]:
@@ -81,21 +91,25 @@ def _file() -> str | None:
 
 
 @cache
-def _known() -> dict[Key, Parts]:
-    path = _file()
-    with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
-        with open(path or "", "rb") as file:
+def _known() -> dict[Key, bytes]:
+    """The sealed parts of every expression in the file: a list of their lengths, then the parts."""
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError, AttributeError):
+        with open(_file() or "", "rb") as file:
             data = file.read()
-        if _sum(data[_SUM:]) == data[:_SUM]:
-            python, known = marshal.loads(data[_SUM:])
-            return known if python == _python() else {}
+        start = _SIZE + int.from_bytes(data[:_SIZE], "little")
+        python, lengths = _unsealed(data[_SIZE:start])
+        known: dict[Key, bytes] = {}
+        for key, length in lengths.items() if python == _python() else ():
+            known[key] = data[start : start + length]
+            start += length
+        return known
     return {}
 
 
-def _keep(key: Key, parts: Parts) -> None:
+def _keep(key: Key, sealed: bytes) -> None:
     if not (_fresh or sys.dont_write_bytecode):
         atexit.register(_write)
-    _fresh[key] = parts
+    _fresh[key] = sealed
 
 
 def _write() -> None:
@@ -103,11 +117,12 @@ def _write() -> None:
     if path is None:
         return
     kept = _known() | _fresh
-    body = marshal.dumps((_python(), kept if len(kept) <= LIMIT else _fresh))
+    kept = kept if len(kept) <= LIMIT else _fresh
+    head = _sealed((_python(), {key: len(sealed) for key, sealed in kept.items()}))
     fresh = f"{path}.{os.getpid()}"
     try:
         with open(fresh, "xb") as file:
-            file.write(_sum(body) + body)
+            file.write(b"".join([len(head).to_bytes(_SIZE, "little"), head, *kept.values()]))
         os.chmod(fresh, 0o644)  # as bytecode has it: there is nothing private in it
         os.replace(fresh, path)
     except OSError:
