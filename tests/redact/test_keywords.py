@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Rule
-from session_memory.redact.keywords import EVERYDAY_AT_A_TIME, Keywords, prefilter_of, shortest
+from session_memory.redact.keywords import Keywords, prefilter_of, shortest
 from session_memory.redact.linear_regex import compile_pattern, compile_set
 
 TABLE = Keywords(RULES)
@@ -37,14 +37,20 @@ def test_ordinary_text_is_let_through_without_a_second_look() -> None:
     assert TABLE.rules(text) == set()
 
 
-def test_everyday_rules_of_every_automaton_are_found() -> None:
+def test_everyday_rules_of_every_group_are_found() -> None:
     rules = [
-        Rule(id=f"r{n}", pattern=rb"word%d=[0-9]" % n, keywords=("word",), everyday=True)
-        for n in range(EVERYDAY_AT_A_TIME + 2)
+        Rule(
+            id=f"r{n}", pattern=rb"word%d=[0-9]" % n, keywords=("word",), everyday=f"group {n % 3}"
+        )
+        for n in range(9)
     ]
     table = Keywords(rules)
-    assert table.rules(b"word0=1 and word21=2") == {0, 21}
+    assert table.rules(b"word0=1 and word5=2 and word8=3") == {0, 5, 8}
     assert table.rules(b"a word without a number") == set()
+
+
+def test_a_prefilter_belongs_to_a_rule_of_a_group() -> None:
+    assert all(rule.everyday for rule in RULES if rule.prefilter)
 
 
 def test_a_keyword_that_counts_only_as_written_does_not_count_otherwise() -> None:

@@ -37,6 +37,18 @@ _CLOSED = rb"(?:['\"`](?:\[[0-9]*\]|[\])])?|\[[0-9]*\]|[\])]|\*\*|__)?"
 _TYPED = rb"(?:[ \t]*:[ \t]*[a-z_&*][\w.<>\[\]?|]{0,20}|[ \t]+string)?"
 _ASSIGNED = rb"[ \t]*(?:[:!=]?={1,3}>?|:(?:\*\*)?|\|\||\?\?|<-|\bor\b)[ \t]*"
 _PASSWORD_KEYWORDS = ("pass", "pwd", "kennwort")
+_BEFORE_KEY = (
+    *("api", "access", "secret", "private", "auth", "encryption", "signing", "master", "app"),
+)
+_PHRASE_KEYWORDS = (
+    "mnemonic",
+    *(
+        f"{word}{joint}{end}"
+        for word in ("seed", "recovery", "backup", "secret")
+        for joint in ("", " ", "_", "-")
+        for end in ("phrase", "words")
+    ),
+)
 
 _QUOTED = compiled(
     rb"(?:(?:new )?(?:\[\]byte|bytes|str|(?:std::)?string|String(?:::from)?|\w{0,12}Secret\w{0,12}|"
@@ -305,7 +317,7 @@ ASSIGNED = (
         + _CLOSED
         + _TYPED
         + _ASSIGNED,
-        everyday=True,
+        everyday="passwords",
         keywords=(
             *(*_PASSWORD_KEYWORDS, "secret", "salt", "lozinka", "contrase", "senha"),
             *("haslo", "hasło"),
@@ -331,7 +343,7 @@ ASSIGNED = (
     Rule(
         id="phrase",
         pattern=rb"(?i)" + _PHRASE + rb"['\"`]?[\])]?[ \t]*(?:[:=]|\bis\b)[ \t]*['\"`]?",
-        keywords=("mnemonic", "phrase", "words"),
+        keywords=_PHRASE_KEYWORDS,
         find=_phrase,
         must_match=(
             'mnemonic = "stone lamp river glove chair oven tent moss cave frog mint rope"',
@@ -347,8 +359,8 @@ ASSIGNED = (
         + rb"|_key|_salt)"
         + SUFFIX
         + rb"(?:['\"`]\s*,\s*|\()",
-        everyday=True,
-        keywords=(*_PASSWORD_KEYWORDS, "mnemonic", "phrase", "words", "_key", "_salt"),
+        everyday="passwords",
+        keywords=(*_PASSWORD_KEYWORDS, *_PHRASE_KEYWORDS, "_key", "_salt"),
         find=_argument,
         must_match=(
             'os.getenv("SMTP_PASSWORD", "falcon")',
@@ -369,20 +381,24 @@ ASSIGNED = (
         + rb"|"
         + _PHRASE
         + rb")['\"]?[\s,]*['\"]?value['\"]?\s*[:=][ \t]*['\"]?",
-        everyday=True,
-        keywords=(*_PASSWORD_KEYWORDS, "mnemonic", "phrase", "words"),
+        everyday="passwords",
+        keywords=(*_PASSWORD_KEYWORDS, *_PHRASE_KEYWORDS),
         find=_phrase,
         must_match=("- name: PASSPHRASE\n  value: stone lamp river glove",),
         must_not_match=("- name: PASSPHRASE\n  value: of the user", "- name: HOST\n  value: a b c"),
     ),
     Rule(
         id="value-below",
-        pattern=rb"(?i)(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|(?:api|access|secret|private|"
-        rb"auth|encryption|signing|master|app)[_-]?key|mnemonic|phrase|salt)(?:[_-]?key)?"
+        pattern=rb"(?i)(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|(?:"
+        + "|".join(_BEFORE_KEY).encode()
+        + rb")[_-]?key|mnemonic|phrase|salt)(?:[_-]?key)?"
         + SUFFIX
         + rb"['\"]?:[ \t]*(?:[|>][+-]?[0-9]?[+-]?)?[ \t]*\r?\n",
-        everyday=True,
-        keywords=("pass", "pwd", "secret", "token", "key", "mnemonic", "phrase", "salt"),
+        everyday="passwords",
+        keywords=(
+            *("pass", "pwd", "secret", "token", "mnemonic", "phrase", "salt"),
+            *(f"{word}{joint}key" for word in _BEFORE_KEY for joint in ("", "_", "-")),
+        ),
         find=_below,
         must_match=(
             "db_password: >-\n  swordfish",
@@ -411,7 +427,7 @@ ASSIGNED = (
         pattern=rb"(?i)(?:\bauth['\"]?|\bbasic|dockerconfigjson['\"]?|[\w.-]*key-data['\"]?|\.(?:key|pem)['\"]?)"
         rb"(?:\s*[:=]\s*|[ \t]+)['\"]?([a-z0-9+/]{12,}={0,2})",
         group=1,
-        everyday=True,
+        everyday="others",
         keywords=("auth", "basic", "dockerconfigjson", "key-data", ".key", ".pem"),
         check=_is_base64_secret,
         must_match=(

@@ -136,7 +136,7 @@ ADDRESSES = (
         id="url-password",
         pattern=rb"://[^\s/?#:@'\"<>\\]*:([^\s/?#'\"<>\\]+)@[A-Za-z0-9\[_$%{-]",
         group=1,
-        everyday=True,
+        everyday="others",
         keywords=("://",),
         check=is_value,
         must_match=(
@@ -159,7 +159,7 @@ ADDRESSES = (
         rb"://[^\s/?#:@'\"<>\\]*:([^\s/'\"<>\\]+)@[a-z0-9\[_$%{-]",
         group=1,
         keywords=("://",),
-        everyday=True,
+        everyday="others",
         check=is_userinfo,
         must_match=("postgres://app:hun/ter2#x@db/main", "https://me:hunter?#2@host.test/"),
         must_not_match=("postgres://db:5432/main", "http://localhost:80?to=@me"),
@@ -168,7 +168,7 @@ ADDRESSES = (
         id="url-token",
         pattern=rb"://([A-Za-z0-9_-]{16,})(?::[^\s/@'\"<>\\]*)?@",
         group=1,
-        everyday=True,
+        everyday="others",
         keywords=("://",),
         check=is_random,
         fits=is_no_user,
@@ -194,6 +194,7 @@ ADDRESSES = (
         id="connection-string",
         pattern=_SETTING + rb"(?:;|['\"]|$)",
         # The first pass joins many texts, so `$` matches only the end of the last.
+        everyday="names",
         prefilter=_SETTING,
         group=1,
         keywords=(
@@ -227,7 +228,7 @@ ADDRESSES = (
 )
 
 _FLAG_KEYWORDS = (
-    *("password", "passwd", "passphrase", "-pass", "token", "secret", "key", "-pw", "credential"),
+    *("-pass", "-token", "-secret", "-api", "-access", "-auth", "-pw", "-credential"),
 )
 _FLAG = (
     rb"(?i)(?:^|[\s'\"`,(\[])--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass|token|secret|"
@@ -245,7 +246,7 @@ COMMANDS = (
         id="flag",
         pattern=_FLAG + rb"(?:\s+|=|['\"],\s*['\"])['\"]?" + bare(6),
         group=1,
-        everyday=True,
+        everyday="flags",
         keywords=_FLAG_KEYWORDS,
         check=is_flag_token,
         must_match=(
@@ -273,6 +274,7 @@ COMMANDS = (
         + rb")([^\s'\"`\\;&|<>()\[\]{},.-][^\s'\"`\\;&|<>()\[\]{},]{3,})"
         + _ENDS_VALUE
         + rb")",
+        everyday="flags",
         prefilter=_FLAG + rb"(?:=|[ \t]|" + _LISTED + rb")",
         group=1,
         keywords=_FLAG_KEYWORDS,
@@ -426,7 +428,7 @@ COMMANDS = (
         group=1,
         # What both forms hold, and not "env" and "arg", which most texts do.
         keywords=("password", "passwd", "secret", "token", "_key", "_pass"),
-        everyday=True,
+        everyday="names",
         check=is_setting,
         must_match=("machine h.test login me password hunter2", "ENV API_TOKEN a1b2c3d4e5"),
         must_not_match=(

@@ -95,7 +95,7 @@ ENCODINGS = (
     Rule(
         id="in-json-string",
         pattern=_NAMES + _REST + rb"\\+(?:[\"\']|u00(?:22|27|3[adAD]))",
-        everyday=True,
+        everyday="others",
         keywords=_KEYWORDS,
         decode=_json,
         must_match=('"x": "{\\"db_password\\": \\"correct horse battery\\"}"',),
@@ -112,8 +112,8 @@ ENCODINGS = (
     Rule(
         id="in-entities",
         pattern=_NAMES + _REST + rb"\s?=?\s?&(?:amp;)*(?:quot|apos|gt|#34|#39|#x22|#x27);",
-        everyday=True,
-        keywords=_KEYWORDS,
+        everyday="entities",
+        keywords=("quot;", "apos;", "gt;", "#34;", "#39;", "#x22;", "#x27;"),
         decode=_entities,
         must_match=("{&quot;db_password&quot;:&quot;swordfish&quot;}",),
         must_not_match=("{&quot;password&quot;: null}",),
@@ -125,7 +125,7 @@ ENCODINGS = (
         + _NAMES
         + _REST
         + rb"[\"']?[ \t]?[=:]?[ \t]?\x1b\[",
-        everyday=True,
+        everyday="colours",
         keywords=("\x1b[",),
         decode=_colours,
         must_match=("\x1b[1mDB_PASS\x1b[0mWORD=swordfish",),

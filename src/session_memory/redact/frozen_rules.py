@@ -45,7 +45,7 @@ FROZEN = (
         + _CHAR
         + rb"{8,})",
         group=1,
-        everyday=True,
+        everyday="names",
         keywords=("api_key", "api-key", "apikey", "token", "secret", "password"),
         check=is_literal_text,
         fits=is_literal_here,

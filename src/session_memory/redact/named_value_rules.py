@@ -96,6 +96,7 @@ NAMED = (
             *(STRONG, STRONG_ALONE, SUFFIX, _CLOSED, _TYPED, _OPERATOR),
             *(STRONG, _CLOSING, _OPERATOR, _TYPE, _OPERATOR, _UNUSUAL, _PREFIX, quoted(6)),
         ),
+        everyday="names",
         prefilter=_ENDED + _CLOSED + _TYPED + _OPERATOR + _PREFIX + quoted(6),
         group=1,
         keywords=STRONG_KEYWORDS,
@@ -128,6 +129,7 @@ NAMED = (
         id="secret-object",
         # "apiToken": "{\\"...\\": ...}": a whole object, as a text
         pattern=rb"(?i)(?:" + STRONG + rb")\"\s*[:=]\s*\"(\{\\\"(?:[^\"\\]|\\.)*\})\"",
+        everyday="names",
         prefilter=_ENDED + rb"\"\s*[:=]\s*\"\{\\\"",
         group=1,
         keywords=STRONG_KEYWORDS,
@@ -139,6 +141,7 @@ NAMED = (
         id="argument",
         # Also `setPassword("...")`, `put("password", "...")`, `.equals("...")`.
         pattern=_STRONG_NAME + _ARGUMENT,
+        everyday="names",
         prefilter=_ENDED + _ARGUMENT,
         group=1,
         keywords=STRONG_KEYWORDS,
@@ -166,7 +169,7 @@ NAMED = (
         rb"SESSION|SHARED|CLIENT|SERVICE|SUBSCRIPTION|STORAGE|JWT|HMAC|LICENSE)_?KEY)"
         rb"(?:_[0-9]{1,2}|_PROD(?:UCTION)?|_DEV|_STAGING|_LIVE)?[ \t]?[:=][ \t]?['\"]?" + bare(8),
         group=1,
-        everyday=True,
+        everyday="names",
         keywords=(*STRONG_KEYWORDS, "_pass"),
         check=is_environment,
         fits=is_worth_hiding,
@@ -244,6 +247,7 @@ NAMED = (
         id="name",
         pattern=rb"(?i)(?:[_a-z0-9.-](?:%b)|\b(?:%b))%b[ \t]*(?:=|:=?)[ \t]*['\"]?%b"
         % (STRONG, STRONG_ALONE, SUFFIX, bare(8)),
+        everyday="names",
         prefilter=_ENDED + rb"[ \t]*(?:=|:=?)[ \t]*['\"]?" + bare(8),
         group=1,
         keywords=STRONG_KEYWORDS,
@@ -268,7 +272,7 @@ NAMED = (
         id="short-name",
         pattern=_SHORT_NAME + _CLOSED + _TYPED + _SAME_LINE + _OPENED + bare(5),
         group=1,
-        everyday=True,
+        everyday="passwords",
         keywords=SHORT_KEYWORDS,
         check=is_mixed,
         must_match=(
@@ -289,7 +293,7 @@ NAMED = (
         + _PREFIX
         + quoted(5),
         group=1,
-        everyday=True,
+        everyday="passwords",
         keywords=("pass", "pwd", "cred"),
         check=is_opaque,
         must_match=("pass = 'hunter2'", '"pass": "hunter2"'),
@@ -299,7 +303,7 @@ NAMED = (
         id="short-name-bare",
         pattern=rb"(?i)\b(?:pass|creds?|credentials?)" + SUFFIX + rb"[ \t]*[:=][ \t]*" + bare(6),
         group=1,
-        everyday=True,
+        everyday="passwords",
         keywords=("pass", "cred"),
         check=is_password,
         must_match=("ssh me@host.test pass:IhqSb1Gg",),
@@ -320,7 +324,7 @@ NAMED = (
         + rb"['\"`]?"
         + bare(5),
         group=1,
-        everyday=True,
+        everyday="names",
         keywords=("password", "passwd", "passphrase", "passcode", "secret"),
         check=is_mixed,
         fits=is_literal_here,
@@ -338,7 +342,7 @@ NAMED = (
         + _OPENED
         + rb"([A-Za-z0-9+/=_.~-]{16,})",
         group=1,
-        everyday=True,
+        everyday="others",
         keywords=WEAK_KEYWORDS,
         check=is_key,
         fits=is_no_public_key,
@@ -362,8 +366,8 @@ NAMED = (
         + SUFFIX
         + rb"(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?([^\s<>\]]{4,})\s*(?:\]\]>)?\s*</",
         group=1,
-        everyday=True,
-        keywords=(*STRONG_KEYWORDS, *SHORT_KEYWORDS),
+        everyday="others",
+        keywords=("</",),
         check=is_setting,
         must_match=(
             "<password>hunter2</password>",
@@ -382,8 +386,8 @@ NAMED = (
         + rb"\\*['\"]?[\s,;]*(?:\\n)?\s*\\*['\"]?(?:>|value\\*['\"]?\s*[:=]\s*)\\*['\"]?"
         rb"([^\s'\"\\<>]{5,})",
         group=1,
-        everyday=True,
-        keywords=(*STRONG_KEYWORDS, *SHORT_KEYWORDS),
+        everyday="passwords",
+        keywords=(*STRONG_KEYWORDS, "pwd", "pass"),
         check=is_quoted,
         fits=is_worth_hiding,
         must_match=(
@@ -401,7 +405,7 @@ NAMED = (
         id="spoken",
         pattern=_TALKED + rb"[ \t]+['\"`]?" + bare(6),
         group=1,
-        everyday=True,
+        everyday="passwords",
         keywords=_TALKED_KEYWORDS,
         check=is_password,
         must_match=("login me password Prl23Db#@",),
@@ -417,7 +421,7 @@ NAMED = (
         pattern=_TALKED + rb"(?:\s+(?:for|of|in)\s+[^\s:]{1,40}(?:\s+is)?\s*[:=]?\s*|"
         rb"\s+(?:is|was|to|as)\s*:?\s+|\s?\()['\"`]?" + bare(6),
         group=1,
-        everyday=True,
+        everyday="passwords",
         keywords=_TALKED_KEYWORDS,
         check=is_mixed,
         fits=is_no_loop,

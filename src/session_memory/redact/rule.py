@@ -22,12 +22,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """Every match contains one of them, in any case. Without keywords the rule is always tried."""
     exact: bool = False
     """Keywords are case-sensitive: long random text contains fewer of them by chance."""
-    everyday: bool = False
-    """Its keywords are ordinary words, so a second pass over the text looks for the whole pattern.
+    everyday: str = ""
+    """Its keywords are ordinary words, so a second pass over the text looks for the whole pattern,
+    together with the other rules of the group that this names: such as have similar keywords.
     Long counted repetitions before the keyword would slow that pass down."""
     prefilter: bytes = b""
-    """A simpler expression that is part of every match. The second pass looks for it instead of
-    the pattern, where the pattern would make the automaton large and slow to build."""
+    """A simpler expression that is part of every match. For an everyday rule the second pass looks
+    for it instead of the pattern, where that would make the automaton large and slow to build."""
     group: int = 0
     """The group that is the secret, or the first matching one after it; the rest stays."""
     lead: bytes = b""

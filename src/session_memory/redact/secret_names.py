@@ -53,7 +53,7 @@ STRONG_KEYWORDS = (
         )
     ),
 )
-SHORT_KEYWORDS = ("pwd", "pass", "pw", "p/w", "psw", "pswd", "psk")
+SHORT_KEYWORDS = ("pwd", "passw", "pw", "p/w", "psw", "pswd", "psk")
 WEAK_KEYWORDS = (
     *("key", "auth", "salt", "nonce", "hmac", "cred", "connectionstring", "connection_string"),
     *("connection-string", "signing", "jwt", "bearer", "license", "licence", "webhook"),

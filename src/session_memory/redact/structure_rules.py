@@ -211,8 +211,11 @@ STRUCTURES = (
         # The end of a cell of a header; a pattern for its beginning would slow the second pass.
         pattern=rb"(?i)(?:password|passwd|passphrase|pwd|secret|token|[ _-]key|apikey)[ \t]*"
         rb"(?:[|;\t]|,[a-z]|  |\r?\n)",
-        everyday=True,
-        keywords=("password", "passwd", "passphrase", "pwd", "secret", "token", "key"),
+        everyday="passwords",
+        keywords=(
+            *("password", "passwd", "passphrase", "pwd", "secret", "token"),
+            *(" key", "_key", "-key", "apikey"),
+        ),
         find=_table,
         must_match=(
             "| user | password |\n|---|---|\n| me | swordfish |",
@@ -249,6 +252,7 @@ STRUCTURES = (
         id="sql-insert",
         pattern=rb"(?i)\binsert\s+into\s+[\w.\"`\[\]]+\s*\([^()]*(?:pass|pwd|secret|token|key)[^()]*\)\s*values\s*"
         rb"\([^()]+\)(?:\s*,\s*\([^()]+\))*",
+        everyday="others",
         prefilter=rb"(?i)\binsert\s+into\s+[\w.\"`\[\]]+\s*\([^()]*(?:pass|pwd|secret|token|key)",
         keywords=("insert",),
         find=_inserted,
@@ -262,7 +266,7 @@ STRUCTURES = (
         id="wrapped-value",
         pattern=rb"(?i)(?:pass|pwd|secret|token|key)[\w-]{0,12}[\"']?\s*[:=][ \t]*[\"']?"
         rb"[a-z0-9+/_=-]{16,}\\?\r?\n[ \t]+[a-z0-9+/=_-]{12}",
-        everyday=True,
+        everyday="others",
         keywords=("pass", "pwd", "secret", "token", "key"),
         find=_wrapped,
         must_match=(fake("api_key: ", 48, HEX) + "\n  " + fake("", 48, HEX),),
@@ -272,6 +276,7 @@ STRUCTURES = (
         id="kubernetes-secret",
         pattern=rb"(?:^|\n)[ \t]*kind:[ \t]*[\"']?Secret[\"']?[ \t]*(?:\r?\n|$)|"
         rb"\"kind\"\s*:\s*\"Secret\"",
+        everyday="others",
         prefilter=rb"kind[\"']?\s*:\s*[\"']?Secret",
         keywords=("kind:", 'kind"'),
         find=_secret_manifest,
@@ -287,6 +292,7 @@ STRUCTURES = (
     Rule(
         id="terraform-default",
         pattern=rb"\bvariable\s+\"[^\"\n]+\"\s*\{[^{}]+\}",
+        everyday="others",
         prefilter=rb"\bvariable\s+\"",
         keywords=("variable",),
         find=_terraform_default,
@@ -302,6 +308,7 @@ STRUCTURES = (
     Rule(
         id="json-web-key",
         pattern=rb"\{[^{}]*\"kty\"\s*:[^{}]*",
+        everyday="others",
         prefilter=rb"\"kty\"",
         keywords=('"kty"',),
         find=_private_parts,
@@ -311,6 +318,7 @@ STRUCTURES = (
     Rule(
         id="pgpass",
         pattern=rb"(?m)^[\w.*-]+:(?:543[0-9]|6432|3306|\*):[^:\s]+:[^:\s]+:([^:\s]{4,})\r?$",
+        everyday="others",
         prefilter=rb"(?:543[0-9]|6432|3306|\*):[^:\s]+:[^:\s]+:[^:\s]{4}",
         group=1,
         keywords=(":54", ":6432:", ":3306:", ":*:"),
@@ -321,7 +329,7 @@ STRUCTURES = (
     Rule(
         id="nkey-seed",
         pattern=rb"\bS[UAONCX][A-Z2-7]{56}\b",
-        everyday=True,
+        everyday="others",
         keywords=("SU", "SA", "SO", "SN", "SC", "SX"),
         exact=True,
         must_match=(fake("SU", 56, "A2B3C4D5"), fake("SA", 56, "ZYXW7654")),
