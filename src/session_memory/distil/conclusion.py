@@ -122,7 +122,8 @@ def _joined(parts: list[_Part]) -> str:
 
 def shares_a_word(answer: str, request: str) -> bool:
     """Whether an answer is about what was asked, as far as its words show."""
-    return not _stems(request).isdisjoint(_stems(answer))
+    about = _stems(request)
+    return any(_shared(line, about) for line in answer.splitlines())
 
 
 def _worth(parts: list[_Part], at: int, about: frozenset[str]) -> int:
@@ -134,14 +135,16 @@ def _worth(parts: list[_Part], at: int, about: frozenset[str]) -> int:
 def _shared(text: str, about: frozenset[str]) -> int:
     """How many words of the request a part takes up."""
     lowered = text.lower()  # most parts have none, and taking their words apart costs more
-    return len(about & _stems(text)) if any(stem in lowered for stem in about) else 0
+    return len(about & _stems(text)) if any(map(lowered.__contains__, about)) else 0
 
 
 @lru_cache(maxsize=256)  # each part is weighed and then taken
 def _stems(text: str) -> frozenset[str]:
     """The beginnings of its own words, so that "commit" is found in "committing"."""
-    found = _LETTERS.findall(" ".join(own_terms(text)))
-    return frozenset(word[:_STEM] for word in found if len(word) > _LEAST_WORD)
+    terms = own_terms(text)
+    plain = {term for term in terms if term.isascii() and term.isalpha()}
+    plain.update(_LETTERS.findall(" ".join(terms - plain)))
+    return frozenset([word[:_STEM] for word in plain if len(word) > _LEAST_WORD])
 
 
 def _parts(text: str) -> Iterator[_Part]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from session_memory.core.commands import words
 from session_memory.regex_cache import compiled
@@ -150,16 +151,27 @@ def is_verb(word: str) -> bool:
 
 def asks_for_work(text: str) -> bool:
     """The first word that is not small is a verb that asks for work."""
-    for match in _TOKEN.finditer(text[:_LEADING].replace("’", "'")):
+    return _first_word(text[:_LEADING]) in _VERBS
+
+
+@lru_cache(maxsize=16)  # a request is asked several things in a row
+def _first_word(text: str) -> str:
+    """The first word that is not small, in lower case; "" where there is none."""
+    for match in _TOKEN.finditer(text.replace("’", "'")):
         word = match[0].lower()
         if word not in _SMALL:
-            return word in _VERBS
-    return False
+            return word
+    return ""
 
 
-# What begins with a letter stands together: one question at most places of a text, not five.
-_CODE = compiled(r"\w(?:[_/]\w|\.\w{2,4}\b|-\w+-\w|(?<=[a-z])[A-Z])|`[^`\n]+`|--\w|#\d|https?://")
+# The sign that tells comes first, and what stands before it is looked at behind it: so most places
+# of a text are passed over at once.
+_CODE = compiled(
+    r"[-_/.`#:A-Z](?:(?<=\w[_/])\w|(?<=\w\.)\w{2,4}\b|(?<=\w-)\w+-\w|(?<=[a-z][A-Z])"
+    r"|(?<=`)[^`\n]+`|(?<=--)\w|(?<=#)\d|(?<=http:)//|(?<=https:)//)"
+)
 _QUOTED = compiled(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$|`[^`\n]{15,}[.!?…]`", re.M)
+_QUOTE_SIGNS = ('"', "`", ">", "“")
 _WORDING = compiled(
     r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline"
     r"|(?:re-?wrote|reworded|rephrased)\b[^.]{0,60}\b(?:prose|copy|story|wording|sentences?))\b",
@@ -209,7 +221,6 @@ _HEDGES = compiled(
 )
 _DENSE = 0.36  # share of words that name something
 _FEW = 12
-_BETWEEN = compiled(r"(?:\s|\.\.)+")
 
 
 def names_code(text: str) -> bool:
@@ -226,6 +237,8 @@ def is_draft(text: str) -> bool:
     """Whether it is about the wording of a text: much of it is a quotation."""
     if any(map(text.lower().__contains__, _WORDING_CUES)) and _WORDING.search(text):
         return True
+    if not any(map(text.__contains__, _QUOTE_SIGNS)):
+        return False
     quoted = sum(len(match[0]) for match in _QUOTED.finditer(text))
     return quoted > _DRAFT_SHARE * len(text)
 
@@ -243,7 +256,7 @@ def directs(text: str) -> bool:
         return False
     if not names_something(text) and not (asks_for_work(text) and stands_alone(text)):
         return False
-    said = len(_BETWEEN.split(text))
+    said = len(f"a{text.replace('..', ' ')}z".split())
     if said > _FEW and not is_unspaced(text) and len(own_words(text)) < _DENSE * said:
         return False  # thinking aloud
     if _HEDGES.search(text) or (_POINTS.search(text) and not names_code(text)):
@@ -255,8 +268,4 @@ def is_operation(text: str) -> bool:
     """Whether it asks only for something of the moment: "kill the server", "push it"."""
     if _TO_HAND_ON.match(text):
         return True
-    for match in _TOKEN.finditer(text[:_LEADING].replace("’", "'")):
-        word = match[0].lower()
-        if word not in _SMALL:
-            return word in _OPERATIONS
-    return False
+    return _first_word(text[:_LEADING]) in _OPERATIONS
