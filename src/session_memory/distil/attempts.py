@@ -32,6 +32,7 @@ _SHELL_ERROR = compiled(
     re.M,
 )
 # What a package manager or a tool prints when it gives up, where a pipe hides its exit code.
+_ERROR_CUES = ("ERR_", "ERR!", "npm error", "error: ", "fatal: ")
 _SAYS_ERROR = compiled(r"^\s*(?:ERR_[A-Z]|\u2009?ERR!|npm (?:ERR!|error)|error: |fatal: )", re.M)
 
 
@@ -139,9 +140,11 @@ def _has_failed(command: str | None, event: SessionEvent, text: str) -> bool:
     if check is not None:
         passed = check_passed(check, text, event.exit_code, event.is_error)
         failed = passed is False or (failed and passed is not True)
-    end = max(0, len(text) - _OUTPUT_CHARS)
-    if failed or (text.find(" found", end) >= 0 and _SHELL_ERROR.search(text, end)):
+    end, tail = max(0, len(text) - _OUTPUT_CHARS), text[-_OUTPUT_CHARS:]
+    if failed or (" found" in tail and _SHELL_ERROR.search(text, end)):
         return True
-    if check is not None or _SAYS_ERROR.search(text, end) is None:
+    if check is not None or not any(map(tail.__contains__, _ERROR_CUES)):
+        return False
+    if _SAYS_ERROR.search(text, end) is None:
         return False
     return any(step.hides_exit for step in steps(command)) and not reads_only(command)

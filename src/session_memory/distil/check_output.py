@@ -20,6 +20,8 @@ _FAILED = compiled(
     r"|(?<![A-Za-z])(?:exit|EXIT|exit code|exited with code)[ :=]{1,2}[1-9]\d*\b|ELIFECYCLE",
     re.M,
 )
+# Each failure has one of these, in lower case.
+_FAILED_CUES = ("fail", "error", "err!", "issue", "✗", "✖", "***", "panic: ", "exit", "elifecycle")
 # In lower case, as the text then is.
 _PASSED = compiled(
     r"\b(?:[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|all (?:checks|tests) passed"
@@ -42,17 +44,18 @@ _STILL_RUNNING = compiled(
 @lru_cache(maxsize=2)  # calls and their counts ask about the same output
 def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
     """Whether a verification passed; None where the log does not tell (background, cut output)."""
-    if _STILL_RUNNING.search(text, 0, 400):
+    head = text[:400]
+    if ("unning " in head or "moved to" in head) and _STILL_RUNNING.search(head):
         return None
     if check.exit_tells and (exit_code is not None or is_error):
         return exit_code == 0 if exit_code is not None else False
     seen = without_colour(window(text))
-    if _FAILED.search(seen):
-        return False
     lowered = seen.lower()
-    if any(words in lowered for words in _CONTENT) or _PASSED.search(lowered):
+    if any(map(lowered.__contains__, _FAILED_CUES)) and _FAILED.search(seen):
+        return False
+    if any(map(lowered.__contains__, _CONTENT)) or _PASSED.search(lowered):
         return True
-    if any(words in seen for words in _TROUBLES) or _TROUBLE.search(seen):
+    if any(map(seen.__contains__, _TROUBLES)) or _TROUBLE.search(seen):
         return False
     # Compilers and linters are silent when content; tests never are.
     silent = "test" not in check.kinds and not is_error and not _ECHO.sub("", seen).strip()

@@ -131,13 +131,14 @@ _LINTER = compiled(r"lint(?:er)?(?:@[\w.-]+)?$")  # most linters are called so
 _BREAKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("+") else 32 for byte in range(256))
 
 
-def _words(text: str) -> list[bytes]:
+def bare_words(text: str) -> list[bytes]:
+    """The runs of letters and digits of a text, quickly."""
     return text.encode("utf-8", "replace").translate(_BREAKS).split()
 
 
 # Cheap test first: a command that verifies contains one of these words, and few commands do.
 _HINTS = frozenset(
-    _words(name)[0]
+    bare_words(name)[0]
     for name in (
         *_BY_PROGRAM,
         *_BY_SUBCOMMAND,
@@ -175,7 +176,7 @@ def check_of(command: str) -> Check | None:
     """The tests, builds, linters and type checkers a command runs; None if it runs none."""
     if "[REDACTED_SECRET:" in command:  # the tag is the store's, not the command's
         command = _TAG.sub("[REDACTED_SECRET]", command)
-    if _HINTS.isdisjoint(_words(command[:SCAN_CHARS])):
+    if _HINTS.isdisjoint(bare_words(command[:SCAN_CHARS])):
         return None
     kinds: dict[CheckKind, None] = {}
     exit_tells = True

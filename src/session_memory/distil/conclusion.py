@@ -39,6 +39,7 @@ _CHECKS = (
     r"(?:(?:all|both|the|full|every|existing|unit|integration|\d[\d,]*|e2e)[ /+&]*)*"
     r"(?:tests?|checks?|lint(?:ing|er)?|builds?|type-?check\w*|suites?|test suite|everything|it)"
 )
+# In lower case, as the text then is.
 _LEADS_UP = compiled(
     r"(?:done|fixed|perfect|great|added|yes|yep|all (?:set|done|clean|green|good|passing)(?: now)?"
     r"|(?:now|also|so now|final state|summary|changes(?: made)?|you can now use))[.!:,]*$"
@@ -55,13 +56,13 @@ _LEADS_UP = compiled(
     r"|(?:local |dev |the )*(?:app|server|site) is running\b.*$"
     r"|(?:yep|yes|ok|updated and pushed|committed)\b[^`]{0,50}[.!]$"
     r"|(?:you can|to (?:try|test|use)|try it)\b.*$",
-    re.I | re.S,
+    re.S,
 )
 # What tells by its end that it leads up to something.
 _ENDS_AS_STATE = compiled(
     r".{0,60}\b(?:is|are) (?:closed|ready (?:for|to) \w+|untouched|pushed)[.!]?$"
     r"|.*\bexisting\b.{0,40}\bwarnings?\.$",
-    re.I | re.S,
+    re.S,
 )
 _STATES = ("closed", "ready", "untouched", "pushed", "existing")
 # Under such headings stands what was wrong, how it was tested or how it is used.
@@ -189,11 +190,13 @@ def _parts(text: str) -> Iterator[_Part]:
 
 
 def _says_nothing(said: str) -> bool:
-    if said.endswith(("?", "—", "–")) or _LEADS_UP.match(said) or _COUNTS.match(said):
+    lowered = said.lower()
+    if said.endswith(("?", "—", "–")) or _LEADS_UP.match(lowered) or _COUNTS.match(said):
         return True
-    if any(map(said.lower().__contains__, _STATES)) and _ENDS_AS_STATE.match(said):
+    if any(map(lowered.__contains__, _STATES)) and _ENDS_AS_STATE.match(lowered):
         return True
-    return _BINDING.match(said) is not None and not names_code(_BINDING.sub("", said))
+    binding = _BINDING.match(said) if said.startswith("`") else None
+    return binding is not None and not names_code(_BINDING.sub("", said))
 
 
 def _is_telling(title: str) -> bool:

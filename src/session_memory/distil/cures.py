@@ -46,7 +46,7 @@ _FEW_FILES = 4
 _STOPPED = frozenset((130, 137, 143))  # interrupted or killed: nothing failed
 _NOT_RUN = ("sibling tool call errored", "user doesn't want to proceed", "interrupted")
 # Git stops and waits: that is its work.
-_CONFLICT = compiled(r"^CONFLICT \(|Automatic merge failed", re.M)
+_CONFLICT = compiled(r"^CONFLICT \(", re.M)
 _INSTALLERS = words(
     "npm pnpm yarn bun pip pip3 uv brew apt apt-get cargo go gem bundle poetry mise asdf rustup"
 )
@@ -354,7 +354,9 @@ def _is_no_failure(attempt: Attempt) -> bool:
         return False
     if any(HELP & set(part.words) for part in steps(attempt.command)):
         return True
-    if _CONFLICT.search(attempt.output):
+    if "Automatic merge failed" in attempt.output:
+        return True
+    if "CONFLICT (" in attempt.output and _CONFLICT.search(attempt.output):
         return True
     return reads_only(attempt.command) and not is_wrong_call(attempt)
 

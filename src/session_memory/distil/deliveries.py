@@ -30,7 +30,8 @@ _GH = frozenset(
 )
 _SENDS = words("PUT PATCH POST DELETE")
 _ASKS_STATUS = compiled(r"-[a-zA-Z]*[If]$|--(?:head|fail)$|.*http_code")
-_HINTS = compiled(r"\b(?:commit|push|publish|deploy|prod|apply|rollout|upgrade|gh|curl)\b")
+_HINT_WORDS = "commit push publish deploy prod apply rollout upgrade gh curl".split()
+_HINTS = compiled(rf"\b(?:{'|'.join(_HINT_WORDS)})\b")
 _ASKS_ONLY = words("--help -h --dry-run --abort")
 # A pipe hides the exit code; these begin the line in which git and others refuse.
 _REFUSES = compiled(r"^\s*(?:! \[(?:remote )?rejected\]|error: |fatal: |npm (?:ERR!|error))", re.M)
@@ -39,7 +40,9 @@ _REFUSES = compiled(r"^\s*(?:! \[(?:remote )?rejected\]|error: |fatal: |npm (?:E
 @lru_cache(maxsize=1024)
 def delivers(command: str) -> bool:
     """Whether a command delivers work, or asks whether what was delivered is there."""
-    return _HINTS.search(command) is not None and any(map(_delivers, steps(command)))
+    if not any(map(command.__contains__, _HINT_WORDS)) or not _HINTS.search(command):
+        return False
+    return any(map(_delivers, steps(command)))
 
 
 def was_refused(command: str, output: str) -> bool:

@@ -34,11 +34,13 @@ _MESSAGE = compiled(
     r"\bcommit\b[^\n]*?\s(?:-[A-Za-z]*m|--message)[ =]?"
     r"(?:[\"']?\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*([^\n]+)|\"([^\"\n$`]+)|'([^'\n]+))"
 )
-_NOTHING_DONE = compiled(
-    r"nothing (?:added )?to commit|no changes added|up[- ]to[- ]date|\brejected\b|^(?:error|fatal):"
-    r"|Process running with session",
-    re.M | re.I,
+# In lower case, as the text then is.
+_NOTHING_DONE = (
+    *("nothing to commit", "nothing added to commit", "no changes added"),
+    *("up-to-date", "up to date", "up-to date", "up to-date", "process running with session"),
 )
+_REFUSED = compiled(r"\brejected\b|^(?:error|fatal):", re.M)
+_REFUSED_CUES = ("rejected", "error:", "fatal:")
 _PUSHED = compiled(
     r"^[ *+=!]{1,3}\s*(?:(\[new branch\])|[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+\S+ -> "
     rf"({_NAME})",
@@ -46,8 +48,10 @@ _PUSHED = compiled(
 )
 _PULL_REQUEST = compiled(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests)/(\d+)")
 _MERGED = compiled(r"\"state\": ?\"MERGED\"|^state:\s*MERGED", re.M)
-_STOPPED = compiled(r"^CONFLICT \(|^error: could not apply |Automatic merge failed", re.M)
+_STOPPED = compiled(r"^CONFLICT \(|^error: could not apply ", re.M)
+_STOPPED_CUES = ("CONFLICT (", "error: could not apply ")
 _STOPPABLE = compiled(r"git\b(?<=\bgit).*\b(?:rebase|merge|cherry-pick|pull|commit)\b")
+_STOPPABLE_VERBS = ("rebase", "merge", "cherry-pick", "pull", "commit")
 MAIN_BRANCHES = frozenset(("main", "master", "trunk", "develop", "HEAD"))
 
 
@@ -92,11 +96,19 @@ def _verb(words: Sequence[str]) -> str:
 
 def _unseen_commit(command: str, output: str) -> str:
     """The subject of a commit that worked without git's own line about it; "" where none is."""
-    if _NOTHING_DONE.search(output) or not _runs_git(command, "commit"):
+    if not _runs_git(command, "commit") or _did_nothing(output):
         return ""
     given = list(_MESSAGE.finditer(command))
     subject = next(filter(None, given[-1].groups()), "") if given else ""
     return excerpt(subject.strip(), _SUBJECT_CHARS)
+
+
+def _did_nothing(output: str) -> bool:
+    lowered = output.lower()
+    if any(map(lowered.__contains__, _NOTHING_DONE)):
+        return True
+    may_refuse = any(map(lowered.__contains__, _REFUSED_CUES))
+    return may_refuse and _REFUSED.search(lowered) is not None
 
 
 def _printed(attempt: Attempt) -> str:
@@ -142,16 +154,24 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
         state = msgspec.structs.replace(state, pull_request=int(made[1]), pushed=True)
     if not attempt.failed and ("gh pr merge" in command or _says_merged(state, command, output)):
         state = msgspec.structs.replace(state, merged=True)
-    if _STOPPABLE.search(command):
-        state = msgspec.structs.replace(state, stopped=_STOPPED.search(output) is not None)
+    if any(map(command.__contains__, _STOPPABLE_VERBS)) and _STOPPABLE.search(command):
+        state = msgspec.structs.replace(state, stopped=_has_stopped(output))
     return state
+
+
+def _has_stopped(output: str) -> bool:
+    """Whether git waits for conflicts to be resolved."""
+    if "Automatic merge failed" in output:
+        return True
+    may_stop = any(map(output.__contains__, _STOPPED_CUES))
+    return may_stop and _STOPPED.search(output) is not None
 
 
 def _is_unseen_push(attempt: Attempt, output: str) -> bool:
     """Whether a push worked of which git's own lines are not shown."""
-    if not attempt.worked or attempt.command is None or _NOTHING_DONE.search(output):
+    if not attempt.worked or attempt.command is None:
         return False
-    return _runs_git(attempt.command, "push")
+    return _runs_git(attempt.command, "push") and not _did_nothing(output)
 
 
 def _says_merged(state: GitState, command: str, output: str) -> bool:

@@ -23,7 +23,7 @@ from session_memory.core.schema import (
 )
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
-from session_memory.core.text.similarity import phrase, untagged
+from session_memory.core.text.similarity import plain_words, untagged
 from session_memory.distil.attempts import Attempt
 from session_memory.distil.inputs import (
     asks_little,
@@ -269,15 +269,16 @@ class Observer:
             self._keep(ref, found)
         if turn.last is not None:
             self._supersede(said)
+            work = turn_work(self._calls_since(turn.began), self._cwd)
             self._turns.append(
                 ClosedTurn(
                     ref=turn.last,
                     asked=turn.request(),
-                    told=turn.told(),
+                    told="" if work.commits else turn.told(),
                     edited=turn.edited(),
                     little=little,
                     cosmetic=turn.only_looks_changed(),
-                    work=turn_work(self._calls_since(turn.began), self._cwd),
+                    work=work,
                 )
             )
             claim = turn.claim()
@@ -333,7 +334,7 @@ class Observer:
         if len(shown) > TEXT_CHARS or not shown.isprintable():
             shown = excerpt(shown, TEXT_CHARS)
         # Summaries are never repeated; only what may be repeated is compared by its words.
-        said = shown if kind == "session_summary" else phrase(shown).words or shown
+        said = shown if kind == "session_summary" else plain_words(shown) or shown
         name = self._name + f"{kind}\0{said}".encode("utf-8", "replace")
         return Observation(
             type=kind,

@@ -21,10 +21,14 @@ from session_memory.regex_cache import compiled
 
 _QUOTE_CHARS = 80
 _CLAIMS = compiled(
+    # In lower case, as the text then is.
     r"\b(?:done|completed?|fixed|implemented|finished|all set|successfully|is ready"
     r"|are in place|now works?"
-    r"|pushed|committed|merged|resolved)\b",
-    re.I,
+    r"|pushed|committed|merged|resolved)\b"
+)
+_CLAIM_CUES = (
+    *("done", "complete", "fixed", "implemented", "finished", "all set", "successfully"),
+    *("is ready", "are in place", "now work", "pushed", "committed", "merged", "resolved"),
 )
 
 
@@ -70,7 +74,8 @@ class Evidence(msgspec.Struct, frozen=True):
 
 def claims_completion(text: str) -> bool:
     """Whether the agent's last words say that it is done."""
-    return _CLAIMS.search(text[-600:]) is not None
+    end = text[-600:].lower()
+    return any(map(end.__contains__, _CLAIM_CUES)) and _CLAIMS.search(end) is not None
 
 
 def judge(evidence: Evidence) -> Verdict:

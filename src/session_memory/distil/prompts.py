@@ -98,6 +98,12 @@ _REJECTS = compiled(
     r"|werkt (?:\w+ )?niet|klopt niet|nie działa|не работает|неправильно|не працює"
     r"|動かない|動きません|違います|不对|不行|错了|没用|还是不|不工作|안 ?돼|안 ?됩니다|틀렸"
 )
+# Each rejection in plain letters has one of these; few prompts have any.
+_REJECT_CUES = (
+    *("n't ", "nt ", "not ", "never work", "still ", "wrong", "incorrect", "broke"),
+    *("useless", "terrible", "worse", "revert", "undo", "roll", "discard", "nicht", "falsch"),
+    *("marche", "fonctionne", "faux", "funciona", "sbagliato", "funziona", "niet"),
+)
 _CORRECTS_FIRST = compiled(
     r"(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|thanks|thank|idea|changes?|code))"
     r"|(?:wait|stop|hold on|whoa|actually)\b|(?:don't|do not|dont|never)\b"
@@ -155,7 +161,8 @@ def read_prompt(text: str) -> Reading:
     """Read a prompt once for all it may say; a rejection anywhere in it takes approval back."""
     head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()
     clauses = [(match[1].strip(), "?" in match[2]) for match in _CLAUSE.finditer(head)]
-    rejected = any(
+    may_reject = not head.isascii() or any(map(head.__contains__, _REJECT_CUES))
+    rejected = may_reject and any(
         _REJECTS.search(clause) is not None
         for clause, asked in clauses
         if not asked or clause.startswith("why")
@@ -173,7 +180,9 @@ def _approval(clauses: list[tuple[str, bool]]) -> Approval | None:
         if asked or not clause:
             continue
         bare = _FILLER.sub("", clause)
-        if _EXPLICIT.fullmatch(clause) or _EXPLICIT.fullmatch(bare) or _EXPLICIT_CJK.match(clause):
+        if _EXPLICIT.fullmatch(clause) or (bare != clause and _EXPLICIT.fullmatch(bare)):
+            return "explicit"
+        if not clause.isascii() and _EXPLICIT_CJK.match(clause):
             return "explicit"
         if _IMPLIED.fullmatch(bare):
             found = "implied"

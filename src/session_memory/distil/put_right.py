@@ -28,6 +28,13 @@ _WRONG_CALL = compiled(
     r"|problem with the editor|terminal is dumb|(?:not|requires) an? (?:tty|terminal)",
     re.M,
 )
+# Each of those has one of these.
+_WRONG_CALL_CUES = (
+    *("no matches found", "unmatched", "unexpected", "bad flag", "unknown", "unrecognized"),
+    *("invalid", "illegal", "unsupported", "missing", "deprecated", "usage", "expect", "revision"),
+    *("none of the others", "bad substitution", "syntax error", "regex", "unterminated", "cd: "),
+    *("main module", "did not match", "not a ", "read package", "the editor", "terminal", " tty"),
+)
 INSTALL_VERBS = words("install i ci add sync get")
 # The text of a script tells what it does; two scripts of one interpreter need not do the same.
 _SCRIPT = compiled(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
@@ -38,6 +45,7 @@ _SCRIPT_WORD = compiled(r"\w{2,}")
 _LEAST_SCRIPT_WORDS = 8
 _SAME_SCRIPT = 0.7
 _SHORT_SCRIPT = 200
+_BEFORE_ADVICE = (" `", " '", ' "', ":`", ":'", ':"')
 _ADVICE = compiled(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
 _PATTERN_TOOLS = words("grep egrep rg jq awk sed perl")
 _SAME_PATTERN = 0.5
@@ -48,7 +56,6 @@ _GOES_SOMEWHERE = words("cd set export source")
 _GIT_LOOKS = words("status diff log branch show stash")
 _VERSIONED = compiled(r"(python|pip|node|pytest)[\d.]*$")
 _PAGER = compiled(r"2>&1|2>/dev/null|\|\s*(?:tail|head|cat|less|grep|sed)\b[^|;&]*")
-_QUOTING = compiled(r"[\s'\"\\]+")
 
 
 def is_wrong_call(attempt: Attempt) -> bool:
@@ -58,7 +65,10 @@ def is_wrong_call(attempt: Attempt) -> bool:
 
 @lru_cache(maxsize=256)  # the outcome and every search for a cure look at the same outputs
 def _says_wrong_call(output: str) -> bool:
-    return bool(_WRONG_CALL.search(output.lower()) or _NO_PROGRAM.search(output))
+    lowered = output.lower()
+    if any(map(lowered.__contains__, _WRONG_CALL_CUES)) and _WRONG_CALL.search(lowered):
+        return True
+    return _NO_PROGRAM.search(output) is not None
 
 
 def is_same_command(failed: Attempt, other: Attempt) -> bool:
@@ -75,7 +85,7 @@ def is_put_right(failed: Attempt, other: Attempt) -> bool:
     one, two = command_of(failed), command_of(other)
     if one == two or (other.failed and _same_complaint(failed, other)):
         return False
-    if _QUOTING.sub("", one) == _QUOTING.sub("", two):
+    if _without_quoting(one) == _without_quoting(two):
         return True
     if is_script(failed) or is_script(other):
         return _is_script_put_right(failed, other)
@@ -142,7 +152,14 @@ def is_script(attempt: Attempt) -> bool:
 
 @lru_cache(maxsize=1024)
 def _has_script(command: str) -> bool:
-    return _SCRIPT.search(command) is not None
+    if "<<" in command:
+        return True
+    return "-" in command and _SCRIPT.search(command) is not None
+
+
+def _without_quoting(command: str) -> str:
+    """The command without blanks and quoting."""
+    return "".join(command.replace("'", "").replace('"', "").replace("\\", "").split())
 
 
 def _same_complaint(failed: Attempt, other: Attempt) -> bool:
@@ -208,6 +225,8 @@ def was_advised(failed: Attempt, other: Attempt) -> bool:
 
 @lru_cache(maxsize=16)  # every later command is held against the advice of one failure
 def _advice_in(output: str) -> list[str]:
+    if not any(map(output.__contains__, _BEFORE_ADVICE)):
+        return []
     named = (" ".join(words.split()) for words in _ADVICE.findall(output))
     return [words for words in named if " " in words and not words.startswith("git ")]
 

@@ -80,6 +80,7 @@ class ClosedTurn(msgspec.Struct, frozen=True):
     ref: Ref
     asked: str
     told: str
+    """The answer; empty where its commits tell what was done."""
     edited: str
     """Its files, as the end of a summary."""
     little: bool

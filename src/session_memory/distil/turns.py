@@ -59,20 +59,19 @@ _SHIPPED = compiled(
 _SHIPS = compiled(
     r"g(?<!\w.)(?:it (?:commit|push|merge)|h (?:pr|issue|release) (?:create|merge|close|edit))\b"
 )
-# A menu, a plan or an attempt: the answer is still to come.
+# A menu, a plan or an attempt: the answer is still to come. This, boasts and style are looked for in
+# lower case.
 _OFFERS = compiled(
     r"\b(?:here are (?:\w+ )?(?:options|ideas|versions|variants)|would you like|want me to"
     r"|do you want|which (?:one|option)|let me know|i['’]?d (?:make|use|say|go|change|rewrite|keep)"
     r"|\brecommend(?:ed|ation|ing)?\b|i think so|best fit:|this should fix|should i\b"
-    r"|reply with|what would you like|^good question)",
-    re.I,
+    r"|reply with|what would you like|^good question)"
 )
 _BOASTS = compiled(
     r"\b(?:fully functional|comprehensive(?:ly)?|complete set"
     r"|successfully (?:created|implemented|completed))\b"
     r"|^\W*(?:spawned|launched|started|opened|restarted)\b"
-    r"|^(?:done\W+)?created (?:the|an?) (?:draft )?(?:worktree|branch|pr|pull request|issue)\b",
-    re.I,
+    r"|^(?:done\W+)?created (?:the|an?) (?:draft )?(?:worktree|branch|pr|pull request|issue)\b"
 )
 # "1. no 2. the second": each answers a question.
 _ANSWERS = compiled(
@@ -84,8 +83,7 @@ _NARRATES = compiled(
 )
 _STYLE = compiled(
     r"\d(?:px|rem|em)\b|#[0-9a-f]{6}\b|\b(?:fonts?|padding|margins?|colou?rs?|borders?|aligned|centered|animation"
-    r"|bigger|smaller|gradient|opacity|hover|spacing)\b",
-    re.I,
+    r"|bigger|smaller|gradient|opacity|hover|spacing)\b"
 )
 _COSMETIC = 2
 _CUT_QUOTE = compiled(r"\bI also\b|^[^“]*”|^[^\"]*\"[^\"]*$")
@@ -181,7 +179,8 @@ class Turn:
         told = opening(untagged(answer), _GIST_CHARS)
         if is_draft(told) or is_draft(answer[:_DRAFT_CHARS]) or told.endswith((":", "?")):
             return True
-        if _OFFERS.search(told) or _BOASTS.search(told) or len(_STYLE.findall(told)) >= _COSMETIC:
+        said = told.lower()
+        if _OFFERS.search(said) or _BOASTS.search(said) or len(_STYLE.findall(said)) >= _COSMETIC:
             return True
         if self.edits:
             tells = own_words(f"{self.asked or self.hint} {told}")
@@ -257,7 +256,7 @@ def claims_little(claim: str) -> bool:
     """True for "Done!", which does not say what, and for what git history shows anyway."""
     if len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None:
         return True
-    if is_draft(claim) or not names_code(claim) or _BOASTS.search(claim):
+    if is_draft(claim) or not names_code(claim) or _BOASTS.search(claim.lower()):
         return True
     return _CUT_QUOTE.search(claim) is not None
 
@@ -272,4 +271,4 @@ def _companion(after: Iterator[str]) -> str:
 
 def _denied(sentence: str) -> bool:
     lowered = f" {sentence.lower()} "
-    return any(word in lowered for word in _DENIES) or sentence.endswith(("?", ":"))
+    return any(map(lowered.__contains__, _DENIES)) or sentence.endswith(("?", ":"))

@@ -11,11 +11,13 @@ import msgspec
 
 from session_memory.core.commands import SCAN_CHARS, Step, steps, words
 from session_memory.distil.attempts import RECENT, Attempt, AttemptLog
-from session_memory.distil.checks import CheckKind, check_of
+from session_memory.distil.checks import CheckKind, bare_words, check_of
 from session_memory.distil.put_right import is_wrong_call
 from session_memory.regex_cache import compiled
 
-# What makes work leave the session: a commit, a push, a request to merge, a release.
+# What makes work leave the session: a commit, a push, a request to merge, a release. Each has one
+# of these words.
+_SHIPS_CUES = ("git ", "gh ", "publish", "vercel", "fly", "netlify")
 _SHIPS = compiled(
     r"\bgit (?:-C \S+ )?(?:commit|push|merge)\b|\bgh pr (?:create|merge)\b|\bgh workflow run\b"
     r"|\b(?:npm|pnpm|cargo|twine|poetry|uv) publish\b|\b(?:vercel|fly|netlify)\b.*(?:deploy|--prod)"
@@ -30,9 +32,8 @@ _CHANGING_VERBS = words(
     " install link merge publish pull push rebase release remove rename reset restart restore"
     " revert rm set start stop switch tag uninstall update upgrade worktree"
 )
-_CHANGING = _CHANGING_PROGRAMS | _CHANGING_VERBS
+_CHANGING = frozenset(bare_words(name)[0] for name in _CHANGING_PROGRAMS | _CHANGING_VERBS)
 _SHELL_WORDS = words("do then else")  # a program may follow them
-_WORD = compiled(r"[\w-]+")
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -167,7 +168,7 @@ def is_project_edit(attempt: Attempt, cwd: str) -> bool:
 
 
 def _is_elsewhere(path: str, cwd: str) -> bool:
-    if _AGENTS_OWN.search(path):
+    if ("/." in path or "\\." in path) and _AGENTS_OWN.search(path):
         return True
     # Worktrees usually stand next to the repository.
     return path.startswith("/") and bool(cwd) and not path.startswith(cwd.rpartition("/")[0] + "/")
@@ -187,7 +188,7 @@ def _acts(attempt: Attempt) -> bool:
 
 @lru_cache(maxsize=2048)  # a turn and its session look at the same commands
 def _changes_anything(command: str) -> bool:
-    if _CHANGING.isdisjoint(_WORD.findall(command[:SCAN_CHARS])):  # spares most the taking apart
+    if _CHANGING.isdisjoint(bare_words(command[:SCAN_CHARS])):  # spares most the taking apart
         return False
     return any(map(_changes_something, steps(command)))
 
@@ -213,4 +214,5 @@ def ships(attempt: Attempt) -> bool:
 
 @lru_cache(maxsize=2048)
 def _is_shipping(command: str) -> bool:
-    return _SHIPS.search(command) is not None
+    may_ship = any(map(command.__contains__, _SHIPS_CUES))
+    return may_ship and _SHIPS.search(command) is not None

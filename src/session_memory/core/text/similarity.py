@@ -78,8 +78,17 @@ def untagged(text: str) -> str:
 
 def phrase(text: str) -> Phrase:
     """Prepare a text."""
-    words = _WORD.findall(untagged(text).replace("’", "'").casefold())
-    return Phrase(" ".join(words), frozenset(word for word in words if word not in _SMALL))
+    words = _words(text)
+    return Phrase(" ".join(words), frozenset(words) - _SMALL)
+
+
+def plain_words(text: str) -> str:
+    """The words of a text as they are compared."""
+    return " ".join(_words(text))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(untagged(text).replace("’", "'").casefold())
 
 
 def same_thing(one: Phrase, other: Phrase) -> bool:
