@@ -15,11 +15,12 @@ _NESTING = 3
 _HEREDOC = compiled(
     r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1(.*?)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M
 )
-# Plain letters come first and in runs: one by one, each would be tried against all the rest.
+# A word, or what joins two commands. Plain letters come first and in runs: one by one, each would
+# be tried against all the rest.
 _TOKEN = compiled(
-    r"""(?P<word>(?:[^\s'"|;&<>\\$\d]+|'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\."""
+    r"""[ \t]*(?:((?:[^\s'"|;&<>\\$\d]+|'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\."""
     r"""|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
-    r"|(?P<joint>&&|\|\|&?|\|&?|;|&|\n)|.",
+    r"|(&&|\|\|&?|\|&?|;|&|\n)|.)",
     re.S,
 )
 _ASSIGNMENT = compiled(r"[A-Za-z_]\w*=")
@@ -213,17 +214,18 @@ def _split(command: str) -> list[tuple[list[str], str]]:
     """Simple commands, each with the joint that follows it ('' for the last)."""
     pieces: list[tuple[list[str], str]] = []
     words: list[str] = []
-    for match in _TOKEN.finditer(command):
-        group = match.lastgroup
-        if group == "word":
-            word = match[0].strip("(){}")
+    for token, joint in _TOKEN.findall(command):
+        if token:
+            word = token.strip("(){}")
             if word and word != "!":
                 words.append(word)
-        elif group == "joint" and words:
-            pieces.append((words, match[0]))
+        elif joint and words:
+            pieces.append((words, joint))
             words = []
     if words:
         pieces.append((words, ""))
+    if ">" not in command and "<" not in command:
+        return pieces
     return [(_without_redirects(words), joint) for words, joint in pieces]
 
 

@@ -19,7 +19,10 @@ _PROBE = compiled(
     r"|\b(?:return|output|print|with) only (?:one|the|an?|valid)\b[^.\n]{0,40}"
     r"\b(?:code block|json|word|number|letter)\b"
 )
-_PROBE_WORDS = ("mem_", "respond exactly", "with exactly", "the exact ", " only")
+_PROBE_WORDS = (
+    *("mem_", "respond exactly", "reply with ", "respond with ", "answer with ", "only with "),
+    *("return only ", "output only ", "print only ", "with only "),
+)
 _PROBE_CHARS = 2000
 # An input made of such words only says "go on": linear to check, unlike a pattern of them.
 _NOD = words(
@@ -29,15 +32,19 @@ _NOD = words(
     " master fix plan all both implementation changes up how's how is done one option sorry make"
     " create open a b c d e new pr directly 1 2 3 4 5 6 7 8 9"
 )
-# Pasted from a shell, where what is asked is not said; what the user does; another's message.
+# Pasted from a shell, where what is asked is not said; or what the user does.
 _NOT_ASKED = compiled(
     r"\A(?:[❯➜$%›] |[\w ]{1,24}\s[❯➜›] )"
     r"|\A(?:(?:ok|okay|hm+|wait|now|and|so|well|alright)[ ,.]+)*"
-    r"(?:let me|i'?ll|i will|i'?m going to) (?:just )?(?:try|test|check|see|look|have a|play)\b"
-    r"|\b(?:ignore|disregard) (?:that|the|my|this|last|previous)(?: last| previous)?"
-    r" (?:message|prompt)|\bwrong (?:chat|session|window|terminal|tab)\b",
+    r"(?:let me|i'?ll|i will|i'?m going to) (?:just )?(?:try|test|check|see|look|have a|play)\b",
     re.I,
 )
+# Another's message. In lower case, as the text then is.
+_TAKES_BACK = compiled(
+    r"\b(?:ignore|disregard) (?:that|the|my|this|last|previous)(?: last| previous)?"
+    r" (?:message|prompt)|\bwrong (?:chat|session|window|terminal|tab)\b"
+)
+_TAKES_BACK_CUES = ("ignore ", "disregard ", "wrong ")
 _NOT_ASKED_CHARS = 120
 _NOD_CHARS = 60
 _MARKS = " .,;:!?+&-…()\"'"
@@ -53,7 +60,7 @@ _FEW_SHIPPED = 6
 def is_probe(text: str) -> bool:
     """Whether a turn is a test of our tools, or an internal prompt of some program."""
     head = text[:_PROBE_CHARS].lower()
-    if any(word in head for word in _PROBE_WORDS) and _PROBE.search(head):
+    if any(map(head.__contains__, _PROBE_WORDS)) and _PROBE.search(head):
         return True
     return is_internal_prompt(text)
 
@@ -69,7 +76,7 @@ def asks_little(typed: str) -> bool:
 def nods(typed: str) -> bool:
     """True for inputs without a word about the work itself."""
     own = typed.strip()
-    if not is_request(own) or _NOT_ASKED.search(own[:_NOT_ASKED_CHARS]):
+    if not is_request(own) or _NOT_ASKED.match(own[:_NOT_ASKED_CHARS]) or _takes_back(own):
         return True
     if len(own) > _NOD_CHARS:
         return False
@@ -84,6 +91,12 @@ def nods(typed: str) -> bool:
     if len(said) <= _FEW_SHIPPED and strange <= len(said) // 2 and not _SHIP.isdisjoint(said):
         return True
     return len(own) <= _THANKS_CHARS and read_prompt(own).approval is not None
+
+
+def _takes_back(own: str) -> bool:
+    head = own[:_NOT_ASKED_CHARS].lower()
+    may_take = any(map(head.__contains__, _TAKES_BACK_CUES))
+    return may_take and _TAKES_BACK.search(head) is not None
 
 
 def _unshipped(typed: str) -> str:

@@ -6,6 +6,7 @@ Both sides of a turn write them; the word before the colon gives the type.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -33,8 +34,19 @@ _COLON = r"[*_ ]{0,4}[:：][*_ \t]{0,4}"
 _AT_LINE = compiled(
     rf"^{_OPENING}{_LABEL.replace('{finished}', _FINISHED)}{_COLON}(?P<value>[^\n]*)$", re.I | re.M
 )
-# A cheap look first: few lines have a colon near their start.
-_CANDIDATE = compiled(r"^[^\n:：]{3,50}[:：]", re.M)
+# A cheap look first: few colons stand behind the last letters of a label, near a line's start.
+_NEAR = range(3, 51)
+_ENDINGS = frozenset(
+    name[-3:]
+    for name in (
+        *("decision", "decisions", "decided", "objective", "objectives", "goal", "goals"),
+        *("target", "mission", "constraint", "constraints", "restriction", "restrictions"),
+        *("rule", "rules", "dod", "definition of done", "pending", "todo", "to-do", "remaining"),
+        *("open item", "open items", "still open", "not done", "followup", "follow-up"),
+        *("followups", "follow-ups", "done", "completed", "finished", "unblocked", "resolved"),
+        *("blocker", "blockers", "blocked", "blocked by", "blocked on", "risk", "risks", "status"),
+    )
+)
 # Inside a line a label only follows the end of something else.
 _INLINE = compiled(
     rf"(?:[;；]|(?<=[.!?]))[ \t]*[*_]{{0,2}}{_LABEL.replace('{finished}', _FINISHED)}{_COLON}", re.I
@@ -68,8 +80,8 @@ def labelled(text: str) -> list[Labelled]:
     if "```" in seen or "~~~" in seen:
         seen = _FENCE.sub("", seen)
     found: list[Labelled] = []
-    for line in _CANDIDATE.finditer(seen):
-        match = _AT_LINE.match(seen, line.start())
+    for start in _candidates(seen):
+        match = _AT_LINE.match(seen, start)
         if match is None:
             continue
         kind = _type(match)
@@ -80,6 +92,18 @@ def labelled(text: str) -> list[Labelled]:
         elif kind in _LISTED:
             found.extend(Labelled(kind, item) for item in _list_below(seen, match.end()))
     return found
+
+
+def _candidates(text: str) -> Iterator[int]:
+    """Where lines begin whose first colon stands behind what may be a label."""
+    text = text.replace("：", ":")
+    colon = text.find(":")
+    while colon >= 0:
+        if text[max(0, colon - 8) : colon].rstrip("*_ ")[-3:].lower() in _ENDINGS:
+            start = text.rfind("\n", 0, colon) + 1
+            if colon - start in _NEAR and text.find(":", start) == colon:
+                yield start
+        colon = text.find(":", colon + 1)
 
 
 def _type(match: re.Match[str]) -> ObservationType:

@@ -49,15 +49,15 @@ _ANSI = compiled(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0e-\x1b]"
 )
 
+# In lower case, as the text then is.
 _PREFACE = compiled(
     r"(?:exit code:? -?\d+|chunk id:.*|wall time:.*|process exited with code -?\d+|output:"
     r"|original token count:.*|(?:error|signal|process group pgid): \(none\)"
     r"|\$ .*|> .*|% total .*|\[?traceback \(most recent call last\).*"
     r"|\d*\s*\d*\s*[│|┃].*|[\W\d_]*"
     # Tests that passed or were left out, and what was running: their names may tell of errors.
-    r"|\W{0,3}(?:pass(?:ed)?|ok|skip(?:ped)?|todo)(?: ?\W |\)|\]).*|[✓✔√○↓] .*|--- (?:PASS|SKIP).*"
-    r"|current command:.*|\[?request interrupted.*)$",
-    re.I,
+    r"|\W{0,3}(?:pass(?:ed)?|ok|skip(?:ped)?|todo)(?: ?\W |\)|\]).*|[✓✔√○↓] .*|--- (?:pass|skip).*"
+    r"|current command:.*|\[?request interrupted.*)$"
 )
 _WARNING = compiled(r"(?:npm )?warn|\W*⚠", re.I)
 _TELLING = (
@@ -82,7 +82,8 @@ _PERHAPS_TELLING = (
     *("is not a", "mismatch", "unmatched", "must be", "required"),
 )
 _FINDING = compiled(r"\S+\.\w+:\d+(?::\d+)?:? +[A-Za-z]")  # of a linter: place and message
-_NO_ERROR = compiled(r"\b(?:0|no) (?:errors?|failures?|fail(?:ed)?|problems?|warnings?)\b", re.I)
+# In lower case, as the text then is.
+_NO_ERROR = compiled(r"\b(?:0|no) (?:errors?|failures?|fail(?:ed)?|problems?|warnings?)\b")
 _RAISED = compiled(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 _TAG = compiled(r"</?tool_use_error>|<error>|</error>")
 
@@ -140,9 +141,10 @@ def _telling_lines(text: str) -> tuple[str, ...]:
     lowered = "\n".join(lines).lower()
     surely = [word for word in _TELLING if word in lowered]
     perhaps = [word for word in _PERHAPS_TELLING if word in lowered]
-    telling = [line for line in lines if _has_one(line, surely) and not _NO_ERROR.search(line)]
-    picked += [line for line in telling if not _WARNING.match(line)]
-    picked += [line for line in telling if _WARNING.match(line)]
+    telling = [line for line in lines if _tells(line, surely)] if surely else []
+    warnings = [line for line in telling if _WARNING.match(line)]
+    picked += [line for line in telling if line not in warnings] if warnings else telling
+    picked += warnings
     picked += [line for line in lines if _has_one(line, perhaps) or _FINDING.match(line)]
     # A long output without a telling line is what the program found, not what went wrong.
     if not picked and len(lines) <= _SHORT_LINES:
@@ -150,11 +152,13 @@ def _telling_lines(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(picked))
 
 
-def _has_one(line: str, words: list[str]) -> bool:
-    if not words:
-        return False
+def _tells(line: str, words: list[str]) -> bool:
     lowered = line.lower()
-    return any(word in lowered for word in words)
+    return any(map(lowered.__contains__, words)) and _NO_ERROR.search(lowered) is None
+
+
+def _has_one(line: str, words: list[str]) -> bool:
+    return bool(words) and any(map(line.lower().__contains__, words))
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -188,6 +192,6 @@ def _candidate_lines(text: str) -> list[str]:
     lines: list[str] = []
     for raw in without_colour(text).splitlines():
         line = raw.strip()[:_LINE_CHARS]
-        if line and not _PREFACE.match(line):
+        if line and not _PREFACE.match(line.lower()):
             lines.append(_TAG.sub("", line) if line[0] == "<" or line[-1] == ">" else line)
     return lines
