@@ -30,7 +30,9 @@ _GH = frozenset(
 )
 _SENDS = words("PUT PATCH POST DELETE")
 _ASKS_STATUS = compiled(r"-[a-zA-Z]*[If]$|--(?:head|fail)$|.*http_code")
-_HINT_WORDS = "commit push publish deploy prod apply rollout upgrade gh curl".split()
+_HINT_WORDS = (
+    *("commit", "push", "publish", "deploy", "prod", "apply", "rollout", "upgrade", "gh", "curl"),
+)
 _HINTS = compiled(rf"\b(?:{'|'.join(_HINT_WORDS)})\b")
 _ASKS_ONLY = words("--help -h --dry-run --abort")
 # A pipe hides the exit code; these begin the line in which git and others refuse.

@@ -59,8 +59,8 @@ _SHIPPED = compiled(
 _SHIPS = compiled(
     r"g(?<!\w.)(?:it (?:commit|push|merge)|h (?:pr|issue|release) (?:create|merge|close|edit))\b"
 )
-# A menu, a plan or an attempt: the answer is still to come. This, boasts and style are looked for in
-# lower case.
+# A menu, a plan or an attempt: the answer is still to come.
+# This, boasts and style are looked for in lower case.
 _OFFERS = compiled(
     r"\b(?:here are (?:\w+ )?(?:options|ideas|versions|variants)|would you like|want me to"
     r"|do you want|which (?:one|option)|let me know|i['’]?d (?:make|use|say|go|change|rewrite|keep)"
