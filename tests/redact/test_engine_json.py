@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.redact import Redactor, render
+from session_memory.redact.json_fields import is_secret_name
 from session_memory.redact.rule import fake
+from session_memory.redact.secret_names import SECRET_NAME
 
 REDACTOR = Redactor(b"a key of the tests")
 PLAIN = "[REDACTED_SECRET]"
@@ -145,3 +148,9 @@ def test_words_are_looked_at_together_and_redacted_one_by_one() -> None:
     assert changed == {secret: REDACTOR.redact_text(secret)}
     assert secret not in changed[secret]
     assert REDACTOR.redact_words(["toolu_01", "call_2"]) == {}
+
+
+@settings(max_examples=200, database=None)
+@given(st.from_regex(re.compile(SECRET_NAME.pattern, re.IGNORECASE)))
+def test_no_name_of_a_secret_slips_past_the_quick_look(name: str) -> None:
+    assert is_secret_name(name) == bool(SECRET_NAME.search(name))

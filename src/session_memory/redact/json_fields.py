@@ -12,6 +12,8 @@ from session_memory.redact.value_checks import is_value
 MIN_QUOTED = 6
 """Shortest value that the name of a field makes a secret."""
 
+_PARTS = ("pass", "pwd", "secret", "token", "key", "kennwort")
+"""Every name of a secret contains one of them; most names contain none."""
 _NAME_FIELDS = ("name", "key", "Name", "Key")
 _VALUE_FIELDS = ("value", "Value")
 
@@ -20,7 +22,7 @@ def pair_value(fields: Mapping[str, object]) -> str | None:
     """The field that holds the secret of `{"name": "DB_PASSWORD", "value": ...}`, if it is one."""
     for name in _NAME_FIELDS:
         value_name = fields.get(name)
-        if isinstance(value_name, str) and len(value_name) < 200 and SECRET_NAME.search(value_name):
+        if isinstance(value_name, str) and len(value_name) < 200 and is_secret_name(value_name):
             return next((value for value in _VALUE_FIELDS if value in fields), None)
     return None
 
@@ -28,7 +30,8 @@ def pair_value(fields: Mapping[str, object]) -> str | None:
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Whether a field of this name may hold a secret; cached, as the same few names recur."""
-    return SECRET_NAME.search(name) is not None
+    folded = name.casefold()
+    return any(part in folded for part in _PARTS) and SECRET_NAME.search(name) is not None
 
 
 def named_value(name: str, value: object, *, named: bool) -> bytes | None:

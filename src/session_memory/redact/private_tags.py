@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from session_memory.regex_cache import compiled
 
 PRIVATE = "[PRIVATE]"
-_TAG = compiled(r"<(/?)private\s*>", re.IGNORECASE)
+# Both cases of each letter: without IGNORECASE the search can skip to the next `<`.
+_TAG = compiled(r"<(/?)[pP][rR][iI][vV][aA][tT][eE]\s*>")
 
 
 def drop_private(text: str) -> tuple[str, int]:
