@@ -18,6 +18,7 @@ _SERVICE_VALUE = (
     rb"['\"\\\])]{0,3}\s*(?:[:=]{1,2}|=>|,)\s*['\"\\]{0,3}"
     rb"([a-z0-9/+][a-z0-9_/+-]{18,}[a-z0-9]={0,2})"
 )
+_SERVICE_ASSIGNED = rb"(?i)(?:" + _SERVICES + rb")[\w .-]*" + _SERVICE_VALUE
 
 CLOUD = (
     Rule(
@@ -205,6 +206,8 @@ CLOUD = (
         # Services whose tokens have no recognisable form: the service is named shortly before.
         pattern=rb"(?i)(?:" + _SERVICES + rb")[\w .-]{0,30}" + _SERVICE_VALUE,
         group=1,
+        everyday="services",
+        prefilter=_SERVICE_ASSIGNED,
         keywords=_SERVICE_KEYWORDS,
         check=is_key,
         must_match=(
@@ -225,6 +228,8 @@ CLOUD = (
         + rb")[\w .-]{0,20}(?:key|token|secret|auth|login|pat)[\w-]{0,12}"
         + _SERVICE_VALUE,
         group=1,
+        everyday="services",
+        prefilter=_SERVICE_ASSIGNED,
         keywords=_SERVICE_KEYWORDS,
         check=is_random,
         must_match=(

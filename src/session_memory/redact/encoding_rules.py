@@ -22,20 +22,24 @@ _IN_JSON = compiled(rb'\\(?:["\'\\/nrt]|u00[2-7][0-9a-fA-F])')
 _PERCENT = compiled(rb"%[2-7][0-9a-fA-F]")
 _ENTITY = compiled(rb"&(?:quot|apos|lt|gt|amp|#[0-9]{2,3}|#x[0-9a-fA-F]{2});")
 _COLOUR = compiled(rb"\x1b\[[0-9;?]*[A-Za-z]")
-_CONTROL = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_HEX = {form % code: bytes([code]) for code in range(0x20, 0x80) for form in (b"%02x", b"%02X")}
+_JSON_MEANINGS = {
+    b"\\n": b"\n",
+    b"\\r": b"\r",
+    b"\\t": b"\t",
+    **{b"\\" + itself: itself for itself in (b'"', b"'", b"\\", b"/")},
+    **{b"\\u00" + digits: meaning for digits, meaning in _HEX.items()},
+}
+_PERCENT_MEANINGS = {b"%" + digits: meaning for digits, meaning in _HEX.items()}
 _NAMED_ENTITIES = {b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">", b"amp": b"&"}
 
 
 def _json(text: bytes) -> Decoded:
-    def meaning(escape: re.Match[bytes]) -> bytes:
-        body = escape[0][1:]
-        return bytes([int(body[3:], 16)]) if len(body) > 1 else _CONTROL.get(body, body)
-
-    return Decoded(text, _IN_JSON, meaning)
+    return Decoded(text, _IN_JSON, lambda escape: _JSON_MEANINGS[escape[0]])
 
 
 def _percent(text: bytes) -> Decoded:
-    return Decoded(text, _PERCENT, lambda escape: bytes([int(escape[0][1:], 16)]))
+    return Decoded(text, _PERCENT, lambda escape: _PERCENT_MEANINGS[escape[0]])
 
 
 def _entities(text: bytes) -> Decoded:
