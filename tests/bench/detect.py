@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-import resource
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +17,10 @@ from tests.bench.usage import arguments
 if not __package__:  # run as a file: the repository is what `tests.bench` is found in
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.bench.child import new_home, run
+
 from session_memory.core.schema import CommandRun, Cost, Digest, ErrorSeen
 from session_memory.detect.mine import mine
-from session_memory.detect.run import DetectQuery, detect
 from session_memory.store import open_store
 from session_memory.testing.store_drafts import START, Said, capture, distilled, event
 
@@ -85,18 +85,17 @@ def fill(directory: str, count: int) -> float:
 
 
 def main(count: int) -> int:
-    """Print CPU seconds of mining, of two detections, and the peak memory of this process."""
-    with tempfile.TemporaryDirectory() as directory:
-        mining = fill(directory, count)
+    """Print CPU seconds of mining, and CPU seconds and peak memory of the command."""
+    with new_home() as home:
+        mining = fill(str(home.store), count)
         print(f"mining, {BATCH} digests after each sweep: {mining:.1f} CPU s in all")
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         for name in ("first detection", "second detection"):
-            started = time.process_time()
-            with open_store(directory, START) as opened:
-                found = detect(opened.patterns, DetectQuery(), START)
-            print(f"{name}: {time.process_time() - started:.1f} CPU s, {len(found)} candidates")
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(f"{count} digests, peak memory {peak} MB ({before} MB before detection)")
+            spent = run(
+                ["-m", "session_memory", "rules", "detect", "--all", "--json"], home.environment()
+            )
+            found = len(json.loads(spent.output))
+            memory = spent.peak_bytes // 1_000_000
+            print(f"{name}: {spent.cpu:.1f} CPU s, {memory} MB, {found} candidates")
     return 0
 
 
