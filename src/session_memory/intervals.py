@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from session_memory.regex_cache import compiled
 
-_EVERY = re.compile(r"(\d{1,4}) ?(m|min|minutes?|h|hours?|d|days?)")
+_EVERY = compiled(r"(\d{1,4}) ?(m|min|minutes?|h|hours?|d|days?)")
 _DAY = 1440
 
 

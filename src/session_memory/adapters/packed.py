@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import importlib
 import os
 import sys
@@ -40,6 +39,8 @@ def open_log(path: str, offset: int) -> Generator[BinaryIO]:
             yield file
             return
         zstd = _zstd() if path.endswith(".zst") else None
+        import gzip  # nearly no log is packed
+
         opened = zstd.open(file, "rb") if zstd else gzip.GzipFile(fileobj=file, mode="rb")
         broken = (EOFError, gzip.BadGzipFile, zlib.error, *((zstd.ZstdError,) if zstd else ()))
         try:

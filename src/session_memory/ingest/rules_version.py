@@ -6,39 +6,39 @@ asks this, and they take longer to load than it runs.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
+import os
 
 import msgspec
 
+import session_memory
 from session_memory.core.hashing import blake2b
 from session_memory.core.rescan import RescanMark, RescanState
 from session_memory.settings import Redact
 from session_memory.store.port import ForgetStore, SessionQuery
 
-_FILES = (
-    *("*_rules.py", "value_checks.py", "well_known.py", "surroundings.py", "secret_names.py"),
-    "json_fields.py",
+_FOLDER = os.path.join(os.path.dirname(session_memory.__file__), "redact")
+_FILES = frozenset(
+    {"value_checks.py", "well_known.py", "surroundings.py", "secret_names.py", "json_fields.py"}
 )
-"""What decides whether something is a secret; the engine only makes it fast."""
+"""With the files of rules, what decides whether something is a secret; the engine only makes it
+fast."""
 
 
 def rules_version(settings: Redact) -> str:
     """Equal for equal rules."""
     digest = blake2b(msgspec.json.encode(settings), digest_size=8)
-    spec = find_spec("session_memory.redact")
-    folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
-    for folder in folders:
-        for file in sorted(found for name in _FILES for found in folder.glob(name)):
-            digest.update(_content(file))
+    for name in sorted(os.listdir(_FOLDER)):
+        if name.endswith("_rules.py") or name in _FILES:
+            digest.update(_content(os.path.join(_FOLDER, name)))
     if settings.gitleaks:
-        digest.update(_content(Path(settings.gitleaks).expanduser()))
+        digest.update(_content(os.path.expanduser(settings.gitleaks)))
     return digest.hexdigest()
 
 
-def _content(file: Path) -> bytes:
+def _content(path: str) -> bytes:
     try:
-        return file.read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except OSError:
         return b""  # the rules that can be read are in force
 

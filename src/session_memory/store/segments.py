@@ -15,7 +15,6 @@ import contextlib
 import functools
 import importlib
 import os
-import re
 import struct
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ import msgspec
 from session_memory.atomic_files import flush_directory, make_directory, write_file
 from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
+from session_memory.regex_cache import compiled
 from session_memory.store import shared_segments
 from session_memory.store.lock import exclusive
 from session_memory.store.shared_segments import SharedFile
@@ -39,8 +39,8 @@ DIGEST_SIZE = 16
 WRITERS = 8
 """Threads that write segments; see DirectorySegments.put."""
 SUFFIX = ".seg"
-_NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+(?:\.([0-9a-f]{16}))?\.seg")
-_SHARED_NAME = re.compile(r"[0-9a-f]{16}\.segs")
+_NAME = compiled(r"([0-9a-f]+)-[0-9a-f]+(?:\.([0-9a-f]{16}))?\.seg")
+_SHARED_NAME = compiled(r"[0-9a-f]{16}\.segs")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
 _MANIFEST = struct.Struct("<I")
 

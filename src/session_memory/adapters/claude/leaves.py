@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Iterator
 
 import msgspec
 
 from session_memory.adapters.common import Block, SourceFile, as_text, decode_record, read_lines
 from session_memory.plain_files import open_plain
+from session_memory.regex_cache import compiled
 
 OWNERS = "leaf owners"
 """The name under which a block carries {leaf: session}."""
-_SUMMARY = re.compile(rb'"type"\s*:\s*"summary"')
-_ID = re.compile(rb'"uuid"\s*:\s*"([^"\\]{1,64})"')
-_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
+_SUMMARY = compiled(rb'"type"\s*:\s*"summary"')
+_ID = compiled(rb'"uuid"\s*:\s*"([^"\\]{1,64})"')
+_SESSION = compiled(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _SEARCHED_MAX = 512 * 1024 * 1024
 """Most bytes of a folder that are searched."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterator
 
 import msgspec
@@ -43,6 +42,7 @@ from session_memory.adapters.packed import unpacked_name
 from session_memory.core.pricing import special_mode
 from session_memory.core.schema import Usage
 from session_memory.plain_files import read_plain
+from session_memory.regex_cache import compiled
 
 __all__ = ["ADAPTER", "Normalized", "discover", "log_deletion", "parse"]
 
@@ -206,7 +206,7 @@ class _Reading:
         part.events += out.events
 
 
-_DATED = re.compile(r"\d{4}-\d\d-\d\d-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
+_DATED = compiled(r"\d{4}-\d\d-\d\d-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 """The name of a log that some other tool copied: a day, then the session."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from session_memory.adapters.common import Json, as_list, as_object, as_text
 from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
+from session_memory.regex_cache import compiled
 
 """Characters kept of what is only worth a look: unknown records, attached files."""
 
@@ -52,8 +53,8 @@ _DENIALS = (
     "Permission to use ",
 )
 _INTERRUPTED = "[Request interrupted by user"
-_SAVED_TO = re.compile(r"saved to:?\s+[^\n]*?tool-results[/\\]([^\s/\\]+)")
-_EXIT_CODE = re.compile(r"Exit code (\d{1,9})\b")
+_SAVED_TO = compiled(r"saved to:?\s+[^\n]*?tool-results[/\\]([^\s/\\]+)")
+_EXIT_CODE = compiled(r"Exit code (\d{1,9})\b")
 
 
 def split_user_text(text: str) -> Iterator[Piece]:
