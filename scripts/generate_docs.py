@@ -17,6 +17,7 @@ import click
 from session_memory.adapters.registry import BUILT_IN, built_in
 from session_memory.cli.app import cli
 from session_memory.cli.config import packaged
+from session_memory.cli.terms import explain_terms
 from session_memory.cli.verbs import PLUMBING, TASKS
 from session_memory.config import variable
 from session_memory.install.hook_table import with_table
@@ -33,6 +34,7 @@ WIDTH = 88
 
 def commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
     """(path, help) of a command and of everything below it."""
+    explain_terms(command)
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):

@@ -6,12 +6,14 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack
+from inspect import cleandoc
 from pathlib import Path
 
 import click
 import pytest
 
 from session_memory.cli.app import App, cli
+from session_memory.cli.options import Option
 from session_memory.testing.workspace import Workspace
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
@@ -133,3 +135,15 @@ def test_help_fits_its_terminal(path: str, width: int) -> None:
     # One word cannot be folded: the choices of an option, or the key of a setting.
     lines = [line for line in context.get_help().splitlines() if len(line.split()) > 1]
     assert [line for line in lines if len(line) > width] == []
+
+
+def test_every_help_of_an_option_is_printed_as_it_is() -> None:
+    """Click would take the indent out of it; see cli/options.py."""
+    found = [
+        (path, param.help)
+        for path, context in COMMANDS.items()
+        for param in context.command.params
+        if isinstance(param, click.Option)
+        and (type(param) is not Option or (param.help or "") != cleandoc(param.help or ""))
+    ]
+    assert found == []

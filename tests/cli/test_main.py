@@ -131,12 +131,38 @@ def test_light_commands_import_nothing_heavy(args: list[str], tmp_path: Path) ->
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
     )
-    shared = "app help_format output parameters progress tables terminal terms verbs"
+    shared = "app help_format options output parameters progress tables terminal verbs"
     verbs = [f"session_memory.cli.{name}" for name in shared.split()]
+    if "--help" in args:
+        verbs = sorted([*verbs, "session_memory.cli.terms"])
     if args == ["config", "show"]:
         verbs += [f"session_memory.cli.{name}" for name in ("config", "config_file", "pager")]
         verbs.sort()
     assert done.stderr == repr((0, set[str](), verbs))
+
+
+def test_a_sweep_with_nothing_to_do_imports_what_it_uses() -> None:
+    """Each of these once took a millisecond or more of every sweep, worker and `status`."""
+    (Path.home() / ".claude" / "projects").mkdir(parents=True)
+    code = (
+        "import sys; from session_memory.__main__ import main\n"
+        "main(['sweep', '--json'])\n"
+        "print(*(name for name in sys.modules if '_late_loader' not in vars(sys.modules[name])))"
+    )
+    first = [sys.executable, "-m", "session_memory", "sweep", "-q"]  # makes the store
+    subprocess.run(first, capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unused = {
+        *("ast", "gzip", "inspect", "ipaddress", "locale", "shutil", "textwrap"),
+        *("dataclasses", "hashlib", "importlib.metadata", "logging", "multiprocessing"),
+        *("click.shell_completion", "re2", "subprocess", "typing_extensions"),
+        *("session_memory.cli.terms", "session_memory.detect", "session_memory.distil"),
+        *("session_memory.redact", "session_memory.store.sqlite.figures"),
+        *("session_memory.store.sqlite.forget", "session_memory.store.sqlite.marks"),
+        *("session_memory.store.sqlite.observations", "session_memory.store.sqlite.patterns"),
+        *("session_memory.store.sqlite.search", "session_memory.store.sqlite.writer"),
+    }
+    assert set(done.stdout.splitlines()[-1].split()) & unused == set()
 
 
 def test_version_does_not_import_the_command_line() -> None:

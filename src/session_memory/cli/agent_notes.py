@@ -7,6 +7,7 @@ import sys
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.rules_next import curate_context
 from session_memory.curate.agent_notes import Note, read_notes, waiting
@@ -25,7 +26,7 @@ _ids = click.argument("ids", nargs=-1, required=True, metavar="NOTE...")
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Also those that were decided on.")
+@option("--all", "everything", is_flag=True, help="Also those that were decided on.")
 @json_option
 @pass_app
 def notes(app: App, everything: bool) -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import click
 
 from session_memory import __version__
 from session_memory.cli.help_format import HelpContext
+from session_memory.cli.options import Callback, Option, option, telling_option
 from session_memory.cli.output import fit, message, safe, wants_color
 from session_memory.cli.parameters import take_text
-from session_memory.cli.terms import explain_terms
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
@@ -109,11 +109,11 @@ class App:
         click.echo(message("warning:", "warn", text), err=True)
 
 
+_HELP = ("-h", "--help", "show_help")
 FOLLOWS_HUBS = ("mcp", "web")
 READS_HUBS = ("search", "fix", "sessions", "show", "rules", *FOLLOWS_HUBS)
 """Verbs that only ask; of `rules` only the list does."""
 pass_app = click.make_pass_decorator(App)
-Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
 def _remember_json(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -122,7 +122,7 @@ def _remember_json(context: click.Context, _parameter: click.Parameter, value: b
 
 def json_option(callback: Callback) -> Callback:
     """`--json` for a verb that reads; sets `app.json`."""
-    return click.option(
+    return option(
         "--json",
         is_flag=True,
         expose_value=False,
@@ -144,9 +144,7 @@ def long_output(callback: Callback) -> Callback:
     return cast("Callback", run)
 
 
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show what would happen; change nothing."
-)
+dry_run_option = option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
 
 
 def confirm_or_leave(question: str, otherwise: str) -> None:
@@ -156,7 +154,7 @@ def confirm_or_leave(question: str, otherwise: str) -> None:
         raise click.exceptions.Exit(EXIT_INTERRUPTED)
 
 
-yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+yes_option = option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 class VerbGroup(click.Group):
@@ -219,7 +217,6 @@ class LazyGroup(VerbGroup):
         command: click.Command = copy(held)
         command.name = cmd_name
         take_text(command)
-        explain_terms(command)
         _take_global_options(command)
         return command
 
@@ -269,6 +266,7 @@ def _section(name: str, section: Section) -> LazyGroup:
     group = LazyGroup(
         name=name,
         help=_section_help(section),
+        epilog="",
         callback=click.pass_context(run_bare),
         invoke_without_command=section.bare is not None,
         no_args_is_help=section.bare is None,
@@ -286,10 +284,19 @@ def _take_global_options(command: click.Command) -> None:
     taken = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     offered = [*_global_options(), _json_option(command)]
     command.params = [*command.params, *(o for o in offered if not taken & set(o.opts))]
+    _take_help_option(command)
     command.context_class = HelpContext
     if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
         for inner in command.commands.values():
             _take_global_options(inner)
+
+
+def _take_help_option(command: click.Command) -> None:
+    """Instead of click's own, for which it would load `inspect` and look for translations."""
+    if command.add_help_option:
+        command.add_help_option = False
+        shown = "Show this message and exit."
+        command.params.append(telling_option(_HELP, shown, click.Context.get_help))
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -314,12 +321,12 @@ def _apply_color(context: click.Context, choice: str, environ: Mapping[str, str]
 
 def _global_options() -> list[click.Option]:
     """Hidden: the help of the program names them once, for every verb."""
-    option = partial(click.Option, expose_value=False, hidden=True, callback=_remember)
+    hidden = partial(Option, expose_value=False, hidden=True, callback=_remember)
     return [
-        option(["-q", "--quiet"], is_flag=True),
-        option(["-v", "--verbose"], count=True),
-        option(["--no-pager"], is_flag=True),
-        option(["--color"], type=click.Choice(["auto", "always", "never"])),
+        hidden(["-q", "--quiet"], is_flag=True),
+        hidden(["-v", "--verbose"], count=True),
+        hidden(["--no-pager"], is_flag=True),
+        hidden(["--color"], type=click.Choice(["auto", "always", "never"])),
     ]
 
 
@@ -334,9 +341,7 @@ def _json_option(command: click.Command) -> click.Option:
             raise click.UsageError(f"`{context.command_path}` {why}", context)
 
     callback = _remember_json if runs_bare else refuse
-    return click.Option(
-        ["--json"], is_flag=True, expose_value=False, hidden=True, callback=callback
-    )
+    return Option(["--json"], is_flag=True, expose_value=False, hidden=True, callback=callback)
 
 
 def _split_settings(
@@ -351,11 +356,10 @@ def _split_settings(
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Words, output and exit codes are explained by `session-memory help`.",
 )
-@click.option("--config", "config_path", metavar="PATH", help="Read this configuration file.")
-@click.option(
+@option("--config", "config_path", metavar="PATH", help="Read this configuration file.")
+@option(
     "--set",
     "settings",
     metavar="KEY=VALUE",
@@ -363,23 +367,22 @@ def _split_settings(
     callback=_split_settings,
     help="Set a key for this run; repeatable.",
 )
-@click.option("--store", "hub_url", metavar="URL", help="Read the hub you joined, not your store.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only results and warnings, no hints.")
-@click.option(
+@option("--store", "hub_url", metavar="URL", help="Read the hub you joined, not your store.")
+@option("-q", "--quiet", is_flag=True, help="Print only results and warnings, no hints.")
+@option(
     "-v",
     "--verbose",
     count=True,
     help="Say more; -vv names files that are skipped too.",
 )
-@click.option(
+@option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
     help="Colour; NO_COLOR is honoured.",
 )
-@click.option("--json", is_flag=True, expose_value=False, hidden=True, callback=_remember_json)
-@click.option("--no-pager", is_flag=True, help="Print long output at once; so does NO_PAGER=1.")
-@click.version_option(__version__, message="session-memory %(version)s")
+@option("--json", is_flag=True, expose_value=False, hidden=True, callback=_remember_json)
+@option("--no-pager", is_flag=True, help="Print long output at once; so does NO_PAGER=1.")
 @click.pass_context
 def cli(
     ctx: click.Context,
@@ -417,3 +420,11 @@ def cli(
     from session_memory.cli.overview import show_overview
 
     show_overview(app)
+
+
+cli.params.append(
+    telling_option(
+        ["--version"], "Show the version and exit.", lambda _: f"session-memory {__version__}"
+    )
+)
+_take_help_option(cli)

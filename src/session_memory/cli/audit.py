@@ -6,6 +6,7 @@ import click
 
 from session_memory import audit
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import Column, echo_more, emit_json, table
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
@@ -24,9 +25,9 @@ _COLUMNS = (
 
 
 @click.command(name="audit")
-@click.option("--path", "part", metavar="TEXT", help="Only files whose path contains this.")
-@click.option("--since", type=Moment(), help="Written at or after: a date, time or span (7d).")
-@click.option("--all", "everything", is_flag=True, help=f"All of them, not only the last {SHOWN}.")
+@option("--path", "part", metavar="TEXT", help="Only files whose path contains this.")
+@option("--since", type=Moment(), help="Written at or after: a date, time or span (7d).")
+@option("--all", "everything", is_flag=True, help=f"All of them, not only the last {SHOWN}.")
 @json_option
 @pass_app
 @long_output

@@ -8,13 +8,14 @@ import click
 
 from session_memory import audit
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
 from session_memory.cli.store import alone
 
 
 @click.command(name="backup")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option(
+@option(
     "--replace", is_flag=True, help="Replace the backup in TARGET once the new one is complete."
 )
 @json_option

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json
 from session_memory.cli.recall_options import (
     echo_items,
@@ -20,7 +21,7 @@ from session_memory.recall.completion_check import completion_check
 @click.command(name="completion-check")
 @project_option
 @session_option()
-@click.option("--dry-run", is_flag=True, help="Do not record this check.")
+@option("--dry-run", is_flag=True, help="Do not record this check.")
 @json_option
 @pass_app
 @long_output

@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.config_file import named_file
+from session_memory.cli.options import option
 from session_memory.cli.output import Column, columns, emit_json, fit, human_bytes, table
 from session_memory.config import load
 from session_memory.errors import ConfigError, Refused
@@ -22,7 +23,7 @@ from session_memory.settings import Config
 
 @click.command()
 @click.argument("key", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also keys that have their default.")
+@option("--all", "everything", is_flag=True, help="Also keys that have their default.")
 @json_option
 @pass_app
 @long_output

@@ -14,6 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from session_memory.cli.app import App, pass_app
 from session_memory.cli.config import flat, shown
 from session_memory.cli.config_file import check_content, file_to_change, write_content
+from session_memory.cli.options import option
 from session_memory.config import kind_of
 from session_memory.errors import ConfigError, UsageError
 from session_memory.setting_kinds import from_text
@@ -22,7 +23,7 @@ from session_memory.setting_kinds import from_text
 @click.command(name="set")
 @click.argument("key")
 @click.argument("value", required=False)
-@click.option("--unset", is_flag=True, help="Take the key out of the file: the default counts.")
+@option("--unset", is_flag=True, help="Take the key out of the file: the default counts.")
 @pass_app
 def command(app: App, key: str, value: str | None, unset: bool) -> None:
     """Set one key in the configuration file; comments and all other keys stay.

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import echo_more, fit, to_json
 from session_memory.cli.rule_names import remember_order
 from session_memory.cli.times import Moment, to_ms
@@ -22,17 +23,17 @@ SHOWN = 20
 
 
 @click.command(name="detect")
-@click.option(
+@option(
     "--min-frequency",
     type=click.IntRange(1),
     metavar="N",
     help="Everything that occurred at least N times, even in a single session; 1 shows all.",
 )
-@click.option("--limit", type=click.IntRange(1), default=SHOWN, show_default=True)
-@click.option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
-@click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
-@click.option("--repo", metavar="KEY", help="Only sessions of this project.")
-@click.option("--team", is_flag=True, help="What several people of your team met; saves nothing.")
+@option("--limit", type=click.IntRange(1), default=SHOWN, show_default=True)
+@option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
+@option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
+@option("--repo", metavar="KEY", help="Only sessions of this project.")
+@option("--team", is_flag=True, help="What several people of your team met; saves nothing.")
 @json_option
 @pass_app
 @long_output

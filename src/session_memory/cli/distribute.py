@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import Meaning, columns, emit_json, hanging, one_line, safe, table
 from session_memory.core.loop.catalog import match_id
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, UsageError
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 _DIFF: dict[str, Meaning] = {"+": "ok", "-": "error", "@": "dim"}
 _SEAL = re.compile(r"^(<!-- session-memory:begin v\d+) .*(?=-->$)")
 """What identifies the writer in a marker: it is not known before the first write, so not shown."""
-_repo = click.option("--repo", metavar="PATH", help="Only this repository.")
-_dry_run = click.option("--dry-run", is_flag=True, help="Show the changes as diffs; write nothing.")
-_force = click.option(
+_repo = option("--repo", metavar="PATH", help="Only this repository.")
+_dry_run = option("--dry-run", is_flag=True, help="Show the changes as diffs; write nothing.")
+_force = option(
     "--force", is_flag=True, help="Overwrite a block that was edited; we keep a copy of the edit."
 )
 
@@ -86,8 +87,8 @@ def distribute_all(app: App) -> int:
 
 @click.command(name="withdraw")
 @_repo
-@click.option("--rule", "rules", metavar="ID", multiple=True, help="Only this rule; repeatable.")
-@click.option("--all", "everything", is_flag=True, help="Everything in every repository.")
+@option("--rule", "rules", metavar="ID", multiple=True, help="Only this rule; repeatable.")
+@option("--all", "everything", is_flag=True, help="Everything in every repository.")
 @_dry_run
 @_force
 @json_option

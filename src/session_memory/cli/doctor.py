@@ -15,6 +15,7 @@ from session_memory.cli.digest import old_digests_text
 from session_memory.cli.doctor_fixes import Fixes, fix_all
 from session_memory.cli.doctor_places import check_owner, check_space, open_to_others
 from session_memory.cli.doctor_wiring import guarded, wiring_checks
+from session_memory.cli.options import option
 from session_memory.cli.output import (
     Meaning,
     columns,
@@ -52,9 +53,9 @@ FULL_WIDTH = 60
 
 
 @click.command(name="doctor")
-@click.option("--fix", is_flag=True, help="Fix what needs no question, then check again.")
-@click.option("--dry-run", is_flag=True, help="With --fix: only say what would be fixed.")
-@click.option("--quick", is_flag=True, help="Do not try out the hook, worker and server.")
+@option("--fix", is_flag=True, help="Fix what needs no question, then check again.")
+@option("--dry-run", is_flag=True, help="With --fix: only say what would be fixed.")
+@option("--quick", is_flag=True, help="Do not try out the hook, worker and server.")
 @json_option
 @pass_app
 def command(app: App, *, fix: bool, dry_run: bool, quick: bool) -> int:

@@ -9,6 +9,7 @@ import click
 
 from session_memory import audit
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import alone
@@ -24,7 +25,7 @@ from session_memory.store.values import SessionQuery
 
 @click.command(name="export")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option(
+@option(
     "--format",
     "form",
     type=click.Choice(["jsonl", "markdown"]),
@@ -32,10 +33,10 @@ from session_memory.store.values import SessionQuery
     show_default=True,
     help="For programs and `store import`, or for people.",
 )
-@click.option("--project", metavar="KEY", help="Only sessions of this project.")
+@option("--project", metavar="KEY", help="Only sessions of this project.")
 @session_option("Only this session and its sub-agents")
-@click.option("--since", type=Moment(), help="Ended at or after: a date, time or span (7d).")
-@click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
+@option("--since", type=Moment(), help="Ended at or after: a date, time or span (7d).")
+@option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @json_option
 @pass_app
 def command(

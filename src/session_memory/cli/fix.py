@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import counted, emit_json, fit, one_line
 from session_memory.cli.store import reading
 from session_memory.clock import iso
@@ -22,7 +23,7 @@ _NEVER_CURED = "never cured here, as far as the logs show"
 
 @click.command(name="fix", context_settings={"ignore_unknown_options": True})
 @click.argument("error", metavar="ERROR", nargs=-1, required=True)
-@click.option("--team", is_flag=True, help="Also what worked for others of your team.")
+@option("--team", is_flag=True, help="Also what worked for others of your team.")
 @json_option
 @pass_app
 def command(app: App, error: tuple[str, ...], team: bool) -> None:

@@ -15,6 +15,7 @@ import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.hub import database_option, pool_of, team_option
+from session_memory.cli.options import option
 from session_memory.cli.output import count_progress, emit_json, fit, human_bytes, one_line
 from session_memory.cli.times import Moment, to_ms
 from session_memory.errors import EXIT_WARNINGS, ConfigError, UsageError, extra_hint
@@ -45,26 +46,22 @@ class _Options(NamedTuple):
 
 
 _COMMON = (
-    click.option(
+    option(
         "--from",
         "source",
         metavar="DIR|URL",
         help="An export in Parquet, or postgresql://... of a hub. Without it, the local store.",
     ),
-    click.option("--team", metavar="NAME", help="The team, where --from is a hub."),
-    click.option(
-        "--work", metavar="DIR|URL", help="Where signals are kept.  [default: with the export]"
-    ),
-    click.option(
-        "--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tls://head:8786."
-    ),
-    click.option(
+    option("--team", metavar="NAME", help="The team, where --from is a hub."),
+    option("--work", metavar="DIR|URL", help="Where signals are kept.  [default: with the export]"),
+    option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, such as tls://head:8786."),
+    option(
         "--workers", type=click.IntRange(1), help="Processes on this machine.  [default: its cores]"
     ),
-    click.option("--tls-ca", metavar="FILE", help="The certificate that signed all others."),
-    click.option("--tls-cert", metavar="FILE", help="Our certificate."),
-    click.option("--tls-key", metavar="FILE", help="Its key."),
-    click.option("--plain", is_flag=True, help="Talk to another machine without TLS."),
+    option("--tls-ca", metavar="FILE", help="The certificate that signed all others."),
+    option("--tls-cert", metavar="FILE", help="Our certificate."),
+    option("--tls-key", metavar="FILE", help="Its key."),
+    option("--plain", is_flag=True, help="Talk to another machine without TLS."),
 )
 
 
@@ -77,22 +74,22 @@ def _on_a_fleet(callback: _F) -> _F:
         return callback(*args, common=common, **options)
 
     wrapped: Callable[..., Any] = run
-    for option in reversed(_COMMON):
-        wrapped = option(wrapped)
+    for common in reversed(_COMMON):
+        wrapped = common(wrapped)
     return cast("_F", wrapped)
 
 
 @click.command()
-@click.option(
+@option(
     "--min-frequency",
     type=click.IntRange(1),
     metavar="N",
     help="Everything that occurred at least N times, even in a single session; 1 shows all.",
 )
-@click.option("--limit", type=click.IntRange(1), default=_SHOWN, show_default=True)
-@click.option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
-@click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
-@click.option("--repo", metavar="KEY", help="Only sessions of this project.")
+@option("--limit", type=click.IntRange(1), default=_SHOWN, show_default=True)
+@option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
+@option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
+@option("--repo", metavar="KEY", help="Only sessions of this project.")
 @_on_a_fleet
 @json_option
 @pass_app
@@ -176,8 +173,8 @@ def measure(app: App, *, common: _Options) -> None:
 
 
 @click.command()
-@click.option("--to", "target", metavar="DIR|URL", required=True, help="A new export.")
-@click.option("--all", "everything", is_flag=True, help="Also what this version distilled.")
+@option("--to", "target", metavar="DIR|URL", required=True, help="A new export.")
+@option("--all", "everything", is_flag=True, help="Also what this version distilled.")
 @_on_a_fleet
 @json_option
 @pass_app
@@ -219,8 +216,8 @@ def redistil(app: App, target: str, *, everything: bool, common: _Options) -> No
 
 @click.command()
 @click.argument("target", metavar="DIR|URL")
-@click.option("--events", is_flag=True, help="With the text of all events, for `fleet redistil`.")
-@click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
+@option("--events", is_flag=True, help="With the text of all events, for `fleet redistil`.")
+@option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @json_option
 @pass_app
 def export(app: App, target: str, *, events: bool, dry_run: bool) -> None:
@@ -267,7 +264,7 @@ def _echo_written(app: App, target: str, done: Written, *, dry_run: bool) -> Non
 
 
 @click.command(name="export")
-@click.option("--parquet", "target", metavar="DIR|URL", required=True, help="Where to write it.")
+@option("--parquet", "target", metavar="DIR|URL", required=True, help="Where to write it.")
 @database_option
 @team_option
 @json_option

@@ -15,6 +15,7 @@ from session_memory.cli.app import (
     pass_app,
     yes_option,
 )
+from session_memory.cli.options import option
 from session_memory.cli.output import Column, emit_json, one_line, table
 from session_memory.cli.session_argument import NAMED_BY, names
 from session_memory.cli.store import alone
@@ -47,16 +48,16 @@ _COLUMNS = (
 
 
 @click.command(name="forget")
-@click.option("--session", "sessions", metavar="SESSION", multiple=True,
+@option("--session", "sessions", metavar="SESSION", multiple=True,
               help=f"A session with its sub-agents, {NAMED_BY}; repeatable.")  # fmt: skip
-@click.option("--project", metavar="KEY", help="Every session of this project.")
-@click.option("--since", type=Moment(), help="Sessions that ended at or after this time.")
-@click.option("--until", type=Moment(), help="Sessions that started before this time.")
-@click.option("--text", help="Only events that contain this text, in the selected sessions.")
-@click.option("--ignore-case", is_flag=True, help="Ignore case in --text.")
+@option("--project", metavar="KEY", help="Every session of this project.")
+@option("--since", type=Moment(), help="Sessions that ended at or after this time.")
+@option("--until", type=Moment(), help="Sessions that started before this time.")
+@option("--text", help="Only events that contain this text, in the selected sessions.")
+@option("--ignore-case", is_flag=True, help="Ignore case in --text.")
 @dry_run_option
 @yes_option
-@click.option("--verify", is_flag=True, help="With --text: prove that the text is nowhere left.")
+@option("--verify", is_flag=True, help="With --text: prove that the text is nowhere left.")
 @json_option
 @pass_app
 def command(

@@ -14,6 +14,7 @@ from session_memory.cli.app import (
     long_output,
     pass_app,
 )
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, human_time, one_line, say
 from session_memory.cli.rule_names import by_number
 from session_memory.errors import NotFound, Refused, UsageError
@@ -50,7 +51,7 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command(name="list")
-@click.option("--all", "everything", is_flag=True, help="Include rules without a guard.")
+@option("--all", "everything", is_flag=True, help="Include rules without a guard.")
 @json_option
 @pass_app
 @long_output
@@ -88,7 +89,7 @@ def list_(app: App, everything: bool = False) -> None:
 @command.command(name="set")
 @click.argument("rule")
 @click.argument("mode", type=click.Choice(("hint", "ask", "deny")))
-@click.option(
+@option(
     "--when",
     metavar="WORDS",
     help='What to check: "command npm", "push main", "edit dist/", "unread", "check make test".',
@@ -130,7 +131,7 @@ def off(app: App, rule: str, dry_run: bool) -> None:
 @command.command(name="test")
 @click.argument("rule")
 @click.argument("words", nargs=-1)
-@click.option("--limit", type=click.IntRange(1), default=200, help="Sessions to look through.")
+@option("--limit", type=click.IntRange(1), default=200, help="Sessions to look through.")
 @json_option
 @pass_app
 @long_output

@@ -9,6 +9,7 @@ import click
 
 from session_memory.adapters.registry import BUILT_IN
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json
 from session_memory.cli.recall_options import project_key, project_option
 from session_memory.cli.session_argument import names, session_option
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
 
 
 @click.command(name="handoff")
-@click.option(
-    "--to", "agent", type=click.Choice(BUILT_IN), metavar="AGENT", help="Say how to start it."
-)
+@option("--to", "agent", type=click.Choice(BUILT_IN), metavar="AGENT", help="Say how to start it.")
 @project_option
 @session_option("The work of this session, not of the newest")
-@click.option(
+@option(
     "--max-tokens",
     type=click.IntRange(200, 8_000),
     default=1_200,
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="At most so many tokens, from 200 to 8,000.",
 )
-@click.option(
+@option(
     "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Write it into a new file."
 )
-@click.option("--no-sweep", is_flag=True, help="Do not read the agents' logs first.")
+@option("--no-sweep", is_flag=True, help="Do not read the agents' logs first.")
 @json_option
 @pass_app
 def command(

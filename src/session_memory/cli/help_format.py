@@ -49,6 +49,13 @@ class HelpContext(click.Context):
 
     formatter_class = HelpFormatter
 
+    def make_formatter(self) -> click.HelpFormatter:
+        """Before help is made: the words that it uses are explained below it."""
+        from session_memory.cli.terms import explain_terms  # for help alone
+
+        explain_terms(self.command)
+        return super().make_formatter()
+
 
 def _folded(text: str, room: int) -> Iterator[str]:
     as_is = False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, safe, table
 from session_memory.errors import ConfigError, SessionMemoryError, UsageError, extra_hint
 
@@ -32,7 +33,7 @@ def _needed(value: str | None, name: str) -> str:
 
 def database_option(callback: Callback) -> Callback:
     """`--database`."""
-    return click.option(
+    return option(
         "--database",
         envvar="HUB_DATABASE",
         metavar="URL",
@@ -42,13 +43,13 @@ def database_option(callback: Callback) -> Callback:
 
 def storage_options(callback: Callback) -> Callback:
     """`--objects` and `--vault`."""
-    objects = click.option(
+    objects = option(
         "--objects",
         envvar="HUB_OBJECTS",
         metavar="PLACE",
         help="Texts: s3://BUCKET/PREFIX or a directory, or HUB_OBJECTS.",
     )
-    vault = click.option(
+    vault = option(
         "--vault",
         envvar="HUB_VAULT",
         metavar="PLACE",
@@ -57,7 +58,7 @@ def storage_options(callback: Callback) -> Callback:
     return objects(vault(callback))
 
 
-team_option = click.option("--team", required=True, metavar="NAME", help="The team's name.")
+team_option = option("--team", required=True, metavar="NAME", help="The team's name.")
 
 
 @contextmanager
@@ -107,9 +108,9 @@ def _places(database: str | None, objects: str | None, vault: str | None) -> Pla
 
 @click.command(name="init")
 @database_option
-@click.option("--role", default="session_memory_hub", show_default=True, metavar="NAME",
+@option("--role", default="session_memory_hub", show_default=True, metavar="NAME",
               help="The role that serves.")  # fmt: skip
-@click.option("--password-file", type=click.Path(dir_okay=False, path_type=Path),
+@option("--password-file", type=click.Path(dir_okay=False, path_type=Path),
               help="Set the role's password to the first line of this file.")  # fmt: skip
 @json_option
 @pass_app
@@ -144,12 +145,12 @@ def init(app: App, database: str | None, role: str, password_file: Path | None) 
 @click.command(name="serve")
 @database_option
 @storage_options
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True,
+@option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True,
               help="0: any free one.")  # fmt: skip
-@click.option("--tls-cert", metavar="FILE", help="A certificate, in PEM.")
-@click.option("--tls-key", metavar="FILE", help="Its key.")
-@click.option("--behind-proxy", is_flag=True, help="A proxy in front of it speaks TLS.")
+@option("--tls-cert", metavar="FILE", help="A certificate, in PEM.")
+@option("--tls-key", metavar="FILE", help="Its key.")
+@option("--behind-proxy", is_flag=True, help="A proxy in front of it speaks TLS.")
 def serve(
     *,
     database: str | None,
@@ -243,14 +244,14 @@ def restore(app: App, database: str | None, objects: str | None, vault: str | No
 @click.command(name="invite")
 @database_option
 @team_option
-@click.option("--project", "projects", multiple=True, metavar="KEY",
+@option("--project", "projects", multiple=True, metavar="KEY",
               help="Only this project, such as github.com/acme/shop; may be repeated.")  # fmt: skip
-@click.option("--member", metavar="ID", help="A further device of this member.")
-@click.option("--days", type=click.IntRange(1, 365), default=7, show_default=True,
+@option("--member", metavar="ID", help="A further device of this member.")
+@option("--days", type=click.IntRange(1, 365), default=7, show_default=True,
               help="How long the invite can be used.")  # fmt: skip
-@click.option("--device-days", type=click.IntRange(1), metavar="DAYS",
+@option("--device-days", type=click.IntRange(1), metavar="DAYS",
               help="The device's token ends after so long.")  # fmt: skip
-@click.option("--url", default="https://HUB", metavar="URL", help="The hub's address, to be shown.")
+@option("--url", default="https://HUB", metavar="URL", help="The hub's address, to be shown.")
 @json_option
 @pass_app
 def invite(
@@ -341,7 +342,7 @@ def revoke(
 @click.command(name="audit")
 @database_option
 @team_option
-@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True)
+@option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True)
 @json_option
 @pass_app
 def audit(app: App, database: str | None, team: str, limit: int) -> None:
@@ -368,9 +369,9 @@ def audit(app: App, database: str | None, team: str, limit: int) -> None:
 
 @click.command(name="audit-prune")
 @database_option
-@click.option("--keep-days", type=click.IntRange(1, 36_500), required=True, metavar="DAYS",
+@option("--keep-days", type=click.IntRange(1, 36_500), required=True, metavar="DAYS",
               help="Delete requests that are older.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Only count them.")
+@option("--dry-run", is_flag=True, help="Only count them.")
 @json_option
 @pass_app
 def audit_prune(app: App, database: str | None, keep_days: int, *, dry_run: bool) -> None:

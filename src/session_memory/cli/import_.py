@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import byte_progress, emit_json, safe
 from session_memory.distil.sessions import analyze
 from session_memory.errors import Refused
@@ -26,9 +27,7 @@ from session_memory.store.unfinished import marked
 
 @click.command(name="import")
 @click.argument("source", type=click.Path(path_type=Path))
-@click.option(
-    "--dry-run", is_flag=True, help="Check the export and say what is new; write nothing."
-)
+@option("--dry-run", is_flag=True, help="Check the export and say what is new; write nothing.")
 @json_option
 @pass_app
 def command(app: App, source: Path, dry_run: bool) -> None:

@@ -19,6 +19,7 @@ from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.init_model import ask_about_model
 from session_memory.cli.init_summary import Seen, find_seen, not_wired_lines, show_summary
+from session_memory.cli.options import option
 from session_memory.cli.output import (
     columns,
     count_progress,
@@ -47,23 +48,17 @@ if TYPE_CHECKING:
 
 
 @click.command(name="init")
-@click.option(
-    "--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable."
-)
-@click.option("--skip", metavar="NAMES", multiple=True, help="Not these agents; repeatable.")
-@click.option("--diff", is_flag=True, help="Show every change as a diff, not only a summary.")
+@option("--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable.")
+@option("--skip", metavar="NAMES", multiple=True, help="Not these agents; repeatable.")
+@option("--diff", is_flag=True, help="Show every change as a diff, not only a summary.")
 @dry_run_option
 @yes_option
-@click.option("--project", is_flag=True, help="Wire this repository only, not your whole account.")
-@click.option(
+@option("--project", is_flag=True, help="Wire this repository only, not your whole account.")
+@option(
     "--trust-codex-hooks", "trust", is_flag=True, help="Also approve our hooks in Codex for you."
 )
-@click.option(
-    "--schedule", is_flag=True, help="Also run sweeps on a schedule; see `config schedule`."
-)
-@click.option(
-    "--no-sweep", is_flag=True, help="Do not capture existing logs or prepare memory now."
-)
+@option("--schedule", is_flag=True, help="Also run sweeps on a schedule; see `config schedule`.")
+@option("--no-sweep", is_flag=True, help="Do not capture existing logs or prepare memory now.")
 @json_option
 @pass_app
 def command(

@@ -17,6 +17,7 @@ from session_memory.cli.journal_context import (
     store_context,
 )
 from session_memory.cli.journal_knowledge import VERBS
+from session_memory.cli.options import option
 from session_memory.cli.output import count_progress, emit_json, one_line, safe
 from session_memory.cli.session_argument import named, names
 from session_memory.core.schema import Session
@@ -117,8 +118,8 @@ def _show(app: App, project: str | None, date: str) -> None:
 
 @command.command()
 @click.argument("session", required=False)
-@click.option("--all", "everything", is_flag=True, help="Every session that has no entry yet.")
-@click.option("--dry-run", is_flag=True, help="Show the text an entry would be made of.")
+@option("--all", "everything", is_flag=True, help="Every session that has no entry yet.")
+@option("--dry-run", is_flag=True, help="Show the text an entry would be made of.")
 @json_option
 @pass_app
 def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int:
@@ -166,8 +167,8 @@ def _show_excerpt(app: App, session: Session, text: str) -> None:
 
 
 @command.command("retry-failed")
-@click.option("--all", "permanent", is_flag=True, help="Also those that were given up.")
-@click.option("--dry-run", is_flag=True, help="Only count the pending sessions.")
+@option("--all", "permanent", is_flag=True, help="Also those that were given up.")
+@option("--dry-run", is_flag=True, help="Only count the pending sessions.")
 @json_option
 @pass_app
 def retry(app: App, permanent: bool, dry_run: bool) -> int:

@@ -6,9 +6,8 @@ import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 
-import click
-
 from session_memory.cli.app import App
+from session_memory.cli.options import option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_root, project_at
 from session_memory.core.schema import Session
@@ -23,7 +22,7 @@ from session_memory.model.port import Model
 from session_memory.store import store_exists
 from session_memory.store.port import SessionQuery, SessionReader, Store
 
-project_option = click.option(
+project_option = option(
     "--project", metavar="KEY", help="This project; default: the one of the current directory."
 )
 

@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.journal_context import any_context, find_journal, project_option
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, safe
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, UsageError
 from session_memory.journal.compile import CompileReport, compile_logs, report_lines, select_logs
@@ -23,9 +24,9 @@ _ENTRY_KEYS = re.compile(r" ?<!-- entry=[0-9a-f,]+ -->")
 
 
 @click.command()
-@click.option("--all", "everything", is_flag=True, help="Every log, from its beginning.")
-@click.option("--file", metavar="LOG", help="Only this log, such as 2026-03-02.md.")
-@click.option("--dry-run", is_flag=True, help="Name the logs that would be compiled.")
+@option("--all", "everything", is_flag=True, help="Every log, from its beginning.")
+@option("--file", metavar="LOG", help="Only this log, such as 2026-03-02.md.")
+@option("--dry-run", is_flag=True, help="Name the logs that would be compiled.")
 @project_option
 @json_option
 @pass_app
@@ -59,7 +60,7 @@ def compile(
 
 @click.command()
 @click.argument("question")
-@click.option("--file-back", is_flag=True, help="Keep the answer as an article.")
+@option("--file-back", is_flag=True, help="Keep the answer as an article.")
 @project_option
 @json_option
 @pass_app
@@ -86,8 +87,8 @@ def query(app: App, question: str, file_back: bool, project: str | None) -> int:
 
 
 @click.command()
-@click.option("--structural-only", is_flag=True, help="Do not ask a model for contradictions.")
-@click.option("--fix", is_flag=True, help="Add missing backlinks and index rows first.")
+@option("--structural-only", is_flag=True, help="Do not ask a model for contradictions.")
+@option("--fix", is_flag=True, help="Add missing backlinks and index rows first.")
 @project_option
 @json_option
 @pass_app
@@ -117,7 +118,7 @@ def lint(app: App, structural_only: bool, fix: bool, project: str | None) -> int
 
 
 @click.command()
-@click.option("--strict", is_flag=True, help="Exit 3 if something needs attention.")
+@option("--strict", is_flag=True, help="Exit 3 if something needs attention.")
 @project_option
 @json_option
 @pass_app

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import columns, echo_more, emit_json, fit, hanging, one_line
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ SHOWN = 20
 
 
 @click.command(name="stages")
-@click.option("--all", "everything", is_flag=True, help="Every rule, including closed ones.")
+@option("--all", "everything", is_flag=True, help="Every rule, including closed ones.")
 @json_option
 @pass_app
 @long_output

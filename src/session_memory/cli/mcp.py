@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.app import App, pass_app
+from session_memory.cli.options import option
 from session_memory.core.text.safe_text import safe
 from session_memory.errors import Refused, UsageError
 from session_memory.file_names import name_to_text
@@ -24,44 +25,44 @@ if TYPE_CHECKING:
 
 
 @click.command(name="mcp")
-@click.option(
+@option(
     "--profile",
     type=click.Choice(PROFILES),
     default="standard",
     show_default=True,
     help="Which tools are offered: a few, all that only read, all, or what an agent needs.",
 )
-@click.option("--project", metavar="KEY", help="Answer for this project alone.")
-@click.option(
+@option("--project", metavar="KEY", help="Answer for this project alone.")
+@option(
     "--all-projects",
     is_flag=True,
     help="Answer for every project, also when started inside one.",
 )
-@click.option("--read-only", is_flag=True, help="Write nothing, not even a record of requests.")
-@click.option(
+@option("--read-only", is_flag=True, help="Write nothing, not even a record of requests.")
+@option(
     "--response-mode",
     type=click.Choice(MODES),
     help="How much text an answer contains; default: what the client needs.",
 )
-@click.option(
+@option(
     "--idle-timeout",
     type=click.IntRange(0, 1_000_000),
     metavar="SECONDS",
     help="Exit after this long without a message; 0: never. Default: 300.",
 )
-@click.option(
+@option(
     "--package", "in_package", is_flag=True, help="Offer nothing to an agent that init wired too."
 )
-@click.option("--http", is_flag=True, help="Serve HTTP on this machine, protected by a token.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
-@click.option(
+@option("--http", is_flag=True, help="Serve HTTP on this machine, protected by a token.")
+@option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
+@option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=37_771,
     show_default=True,
     help="The port for HTTP.",
 )
-@click.option("--token-file", metavar="PATH", help="Read the token for HTTP from this file.")
+@option("--token-file", metavar="PATH", help="Read the token for HTTP from this file.")
 @pass_app
 def command(
     app: App,

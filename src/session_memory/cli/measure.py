@@ -15,6 +15,7 @@ from session_memory.cli.app import (
     long_output,
     pass_app,
 )
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, human_time, one_line, table
 from session_memory.cli.rule_names import by_number
 from session_memory.core.loop.catalog import match_id
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
     Change = Callable[[tuple[Trial, ...]], tuple[Trial, ...]]
 
-_html = click.option(
+_html = option(
     "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page with plots."
 )
 
 
 @click.command(name="measure")
 @_html
-@click.option("--team", is_flag=True, help="What the same rules changed for others of your team.")
+@option("--team", is_flag=True, help="What the same rules changed for others of your team.")
 @dry_run_option
 @json_option
 @pass_app

@@ -22,6 +22,7 @@ from session_memory.cli.memory_output import (
     show_status,
     show_trace,
 )
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, one_line, say
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
@@ -49,7 +50,7 @@ from session_memory.store.memories import Claim
 from session_memory.store.port import BackgroundStore, MemoryStore, Store
 from session_memory.store.told_lines import as_chosen, read_choices
 
-project_option = click.option(
+project_option = option(
     "--project", metavar="KEY|PATH", help="This project; default: the one of the current directory."
 )
 
@@ -70,11 +71,9 @@ def command() -> None:
 
 @command.command()
 @session_option("This session, even if it was read before")
-@click.option("--project", metavar="KEY|PATH", help="All sessions of this project that are due.")
-@click.option(
-    "--now", "everything", is_flag=True, help="Every session that is due, not just a few."
-)
-@click.option("--dry-run", is_flag=True, help="List the sessions that would be read.")
+@option("--project", metavar="KEY|PATH", help="All sessions of this project that are due.")
+@option("--now", "everything", is_flag=True, help="Every session that is due, not just a few.")
+@option("--dry-run", is_flag=True, help="List the sessions that would be read.")
 @json_option
 @pass_app
 def extract(
@@ -113,9 +112,9 @@ def _exit_status(report: ExtractReport) -> int:
 
 @command.command(name="consolidate")
 @project_option
-@click.option("--all", "everything", is_flag=True, help="Every project that has traces.")
-@click.option("--force", is_flag=True, help="Make it again even if its traces did not change.")
-@click.option("--dry-run", is_flag=True, help="List the memories that would be made.")
+@option("--all", "everything", is_flag=True, help="Every project that has traces.")
+@option("--force", is_flag=True, help="Make it again even if its traces did not change.")
+@option("--dry-run", is_flag=True, help="List the memories that would be made.")
 @json_option
 @pass_app
 def consolidate_command(
@@ -212,7 +211,7 @@ def _root(store: MemoryStore, project: str | None) -> str:
 @command.command()
 @click.argument("trace", metavar="SESSION", required=False)
 @project_option
-@click.option("--all", "everything", is_flag=True, help="Also lines that are not told, and why.")
+@option("--all", "everything", is_flag=True, help="Also lines that are not told, and why.")
 @json_option
 @pass_app
 @long_output
@@ -343,7 +342,7 @@ def why(app: App, what: str) -> None:
 
 @command.command()
 @click.argument("trace", metavar="SESSION")
-@click.option("--dry-run", is_flag=True, help="Show what would be removed.")
+@option("--dry-run", is_flag=True, help="Show what would be removed.")
 @json_option
 @pass_app
 def forget(app: App, trace: str, dry_run: bool) -> None:

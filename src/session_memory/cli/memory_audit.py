@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.app import App, json_option, pass_app, yes_option
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, one_line, paint, say
 from session_memory.cli.recall_options import project_key, project_option
 from session_memory.cli.store import reading
@@ -22,8 +23,8 @@ _SHOWN_CHARS = 160
 
 @click.command(name="audit")
 @project_option
-@click.option("--apply", "wanted", is_flag=True, help="Make the proposed fixes, each after a yes.")
-@click.option("--undo", metavar="ID", help="Undo a fix that was made here.")
+@option("--apply", "wanted", is_flag=True, help="Make the proposed fixes, each after a yes.")
+@option("--undo", metavar="ID", help="Undo a fix that was made here.")
 @yes_option
 @json_option
 @pass_app

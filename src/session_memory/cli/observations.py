@@ -7,6 +7,7 @@ import random
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import columns, echo_more, emit_json, hanging, one_line, paint
 from session_memory.cli.session_argument import names, session_option
 from session_memory.cli.store import reading
@@ -22,15 +23,13 @@ TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 
 @click.command(name="observations")
 @session_option("Only of this session")
-@click.option("--project", metavar="KEY", help="Only of this project.")
-@click.option("--type", "types", type=click.Choice(TYPES), multiple=True, help="Repeatable.")
-@click.option("--since", type=Moment(), help="Said at or after: a date, time or span (7d).")
-@click.option(
-    "--limit", type=click.IntRange(1), default=50, show_default=True, help="The newest N."
-)
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="N of them, at random.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which sample.")
-@click.option("--all", "excluded", is_flag=True, help="Also those left out, each with why.")
+@option("--project", metavar="KEY", help="Only of this project.")
+@option("--type", "types", type=click.Choice(TYPES), multiple=True, help="Repeatable.")
+@option("--since", type=Moment(), help="Said at or after: a date, time or span (7d).")
+@option("--limit", type=click.IntRange(1), default=50, show_default=True, help="The newest N.")
+@option("--sample", type=click.IntRange(1), metavar="N", help="N of them, at random.")
+@option("--seed", type=int, default=0, show_default=True, help="Which sample.")
+@option("--all", "excluded", is_flag=True, help="Also those left out, each with why.")
 @json_option
 @pass_app
 @long_output

@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.recall_options import (
     echo_items,
@@ -23,7 +24,7 @@ from session_memory.recall.scope_guard import CLAIMED
 @click.command(name="open-work")
 @project_option
 @session_option()
-@click.option("--all", "everything", is_flag=True, help="Also what is left out, and why.")
+@option("--all", "everything", is_flag=True, help="Also what is left out, and why.")
 @json_option
 @pass_app
 @long_output

@@ -15,6 +15,7 @@ from session_memory.cli.terminal import Meaning, columns, fit, hanging, paint, w
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import HIDING, one_line, safe
 from session_memory.file_names import storable
+from session_memory.regex_cache import compiled
 
 __all__ = [
     "Column",
@@ -41,7 +42,7 @@ __all__ = [
 
 SCHEMA_VERSION = 1
 
-_UNSAFE_JSON = re.compile(f"[\x7f-\x9f{HIDING}]")
+_UNSAFE_JSON = compiled(f"[\x7f-\x9f{HIDING}]")
 
 
 def _spell_json(match: re.Match[str]) -> str:

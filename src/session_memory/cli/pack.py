@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, safe
 from session_memory.cli.recall_options import (
     echo_left_out,
@@ -24,25 +25,23 @@ from session_memory.recall.requests import Budget, PackRequest
 @click.command(name="pack")
 @project_option
 @session_option()
-@click.option(
+@option(
     "--budget",
     type=click.Choice(["auto", "micro", "normal", "full"]),
     default="auto",
     show_default=True,
     help="How long the pack may be; auto takes the smallest that holds the open work.",
 )
-@click.option("--max-chars", type=int, metavar="N", help="At most N characters, 400 to 6000.")
-@click.option("--known", metavar="HASH", help="Print the pack only if its hash is not HASH.")
-@click.option(
+@option("--max-chars", type=int, metavar="N", help="At most N characters, 400 to 6000.")
+@option("--known", metavar="HASH", help="Print the pack only if its hash is not HASH.")
+@option(
     "--sync",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write the pack into FILE; for AGENTS.md into AGENTS.override.md, if there is one.",
 )
-@click.option(
-    "--all", "everything", is_flag=True, help="Also what is left out, and why; so does -v."
-)
-@click.option("--dry-run", is_flag=True, help="With --sync: say what would be written.")
+@option("--all", "everything", is_flag=True, help="Also what is left out, and why; so does -v.")
+@option("--dry-run", is_flag=True, help="With --sync: say what would be written.")
 @json_option
 @pass_app
 @long_output

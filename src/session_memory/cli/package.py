@@ -8,13 +8,14 @@ import click
 
 from session_memory.atomic_files import replace_file
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import Refused
 from session_memory.packages.build import package_of, standalone_files
 
 
 @click.command(name="package")
-@click.option("--agent", metavar="NAME", required=True, help="The agent it is for.")
+@option("--agent", metavar="NAME", required=True, help="The agent it is for.")
 @dry_run_option
 @json_option
 @click.argument("out", type=click.Path(path_type=Path, file_okay=False))

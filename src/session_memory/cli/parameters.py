@@ -11,14 +11,16 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from session_memory.clock import now_ms
 from session_memory.core.text.safe_text import one_line
 from session_memory.file_names import name_to_text
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 OFFERED = 50
 """Sessions offered where nothing is typed yet: the newest."""
@@ -39,6 +41,8 @@ class Text(click.types.StringParamType):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Names that begin like this; none where there is no store, or it cannot be read."""
+        from click.shell_completion import CompletionItem
+
         found: list[CompletionItem] = []
         with suppress(Exception):
             for name, about in self.names(ctx.find_root(), incomplete):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, human_time
 from session_memory.core.pauses import begin
 from session_memory.ingest.pauses import read_pauses, write_pauses
 
 
 @click.command(name="pause")
-@click.option(
+@option(
     "--minutes", type=click.IntRange(1), help="Resume automatically after N minutes.", metavar="N"
 )
 @json_option

@@ -7,6 +7,7 @@ from collections import Counter
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import Column, echo_more, emit_json, one_line, table
 from session_memory.cli.store import alone, reading
 from session_memory.core.project.identity import DEFAULT_KEY, project_key
@@ -26,7 +27,7 @@ _COLUMNS = (
 
 
 @click.command(name="list")
-@click.option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
+@option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
 @json_option
 @pass_app
 @long_output
@@ -62,7 +63,7 @@ def _history(project: Project) -> str:
 @click.command(name="merge")
 @click.argument("project", metavar="PROJECT")
 @click.argument("into", metavar="INTO", required=False)
-@click.option("--undo", is_flag=True, help="Make PROJECT a project of its own again.")
+@option("--undo", is_flag=True, help="Make PROJECT a project of its own again.")
 @json_option
 @pass_app
 def merge(app: App, project: str, into: str | None, undo: bool) -> None:
@@ -113,7 +114,7 @@ def merge(app: App, project: str, into: str | None, undo: bool) -> None:
 @click.command(name="rename")
 @click.argument("project", metavar="PROJECT")
 @click.argument("name", metavar="NAME", required=False)
-@click.option("--undo", is_flag=True, help="Give PROJECT the key back that was found for it.")
+@option("--undo", is_flag=True, help="Give PROJECT the key back that was found for it.")
 @json_option
 @pass_app
 def rename(app: App, project: str, name: str | None, undo: bool) -> None:

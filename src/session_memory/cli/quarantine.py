@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import echo_more, emit_json, table
 from session_memory.cli.store import reading
 from session_memory.clock import iso
@@ -13,7 +14,7 @@ SHOWN = 50
 
 
 @click.command(name="quarantine")
-@click.option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
+@option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
 @json_option
 @pass_app
 @long_output

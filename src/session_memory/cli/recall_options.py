@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from session_memory.cli.app import App
+from session_memory.cli.options import option
 from session_memory.cli.output import fit, paint, safe, say
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
@@ -26,7 +27,7 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 def project_option(callback: Callback) -> Callback:
     """`--project`, else the project of the working directory."""
-    return click.option(
+    return option(
         "--project", metavar="KEY", help="This project, not that of the working directory."
     )(callback)
 

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, confirm_or_leave, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import byte_progress, emit_json, one_line
 from session_memory.cli.store import changing, sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
@@ -29,16 +30,16 @@ LAYERS = ("database", "orphans", "segments", "counts", "usage", "index", "checks
 
 
 @click.command(name="repair")
-@click.option(
+@option(
     "--layer",
     "layers",
     type=click.Choice(LAYERS),
     multiple=True,
     help="Only this layer; repeatable.",
 )
-@click.option("--apply", "apply_", is_flag=True, help="Repair; without this, only show the plan.")
-@click.option("--without-marks", is_flag=True, help="Read logs although forget marks are lost.")
-@click.option("--delete-kept", is_flag=True, help="Delete damaged databases that were merged.")
+@option("--apply", "apply_", is_flag=True, help="Repair; without this, only show the plan.")
+@option("--without-marks", is_flag=True, help="Read logs although forget marks are lost.")
+@option("--delete-kept", is_flag=True, help="Delete damaged databases that were merged.")
 @json_option
 @pass_app
 def command(

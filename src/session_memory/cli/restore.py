@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.cli.app import App, confirm_or_leave, json_option, pass_app, yes_option
 from session_memory.cli.forget import report_lines
+from session_memory.cli.options import option
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, human_time, safe
 from session_memory.core.pauses import merge_pauses
 from session_memory.distil.sessions import analyze
@@ -39,9 +40,9 @@ from session_memory.worker.injection_pages import drop_pages
 
 @click.command(name="restore")
 @click.argument("source", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Check the backup and show what would be replaced.")
+@option("--dry-run", is_flag=True, help="Check the backup and show what would be replaced.")
 @yes_option
-@click.option("--without-marks", is_flag=True, help="Restore although forget marks are lost.")
+@option("--without-marks", is_flag=True, help="Restore although forget marks are lost.")
 @json_option
 @pass_app
 def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: bool) -> None:

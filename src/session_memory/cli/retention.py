@@ -15,6 +15,7 @@ from session_memory.cli.app import (
     pass_app,
     yes_option,
 )
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, human_bytes, one_line, paint
 from session_memory.cli.store import changing, reading
 from session_memory.core.retention import EvictionPlan, explain
@@ -37,7 +38,7 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
+@option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
 @json_option
 @pass_app
 @long_output

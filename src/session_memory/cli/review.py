@@ -12,6 +12,7 @@ import msgspec
 from session_memory.cli.app import App, dry_run_option, json_option, long_output, pass_app
 from session_memory.cli.editor import edit_text
 from session_memory.cli.guard_proposals import guard_proposals
+from session_memory.cli.options import option
 from session_memory.cli.output import echo_more, emit_json, human_time, one_line
 from session_memory.cli.rule_names import by_number, remember_order
 from session_memory.cli.rule_text import (
@@ -60,13 +61,13 @@ SHOWN = 20
 INPUT_LIMIT = 64 * 1024 * 1024
 STATUSES: tuple[Status, ...] = get_args(Status)
 
-_by = click.option("--by", metavar="NAME", help="Who decides; default: your user name.")
-_reason = click.option("--reason", default="", help="Why; recorded with the decision.")
+_by = option("--by", metavar="NAME", help="Who decides; default: your user name.")
+_reason = option("--reason", default="", help="Why; recorded with the decision.")
 
 
 @click.command(name="list")
-@click.option("--all", "everything", is_flag=True, help="Include rules already decided on.")
-@click.option("--status", type=click.Choice(STATUSES), help="Only rules with this status.")
+@option("--all", "everything", is_flag=True, help="Include rules already decided on.")
+@option("--status", type=click.Choice(STATUSES), help="Only rules with this status.")
 @json_option
 @pass_app
 @long_output
@@ -125,7 +126,7 @@ def _what_next(rows: list[dict[str, Any]], catalog: Catalog) -> str:
 
 @click.command()
 @click.argument("rule")
-@click.option("--version", "number", type=click.IntRange(1), help="Show this version only.")
+@option("--version", "number", type=click.IntRange(1), help="Show this version only.")
 @json_option
 @pass_app
 @long_output
@@ -197,7 +198,7 @@ def approve(
 
 @click.command()
 @click.argument("rules", nargs=-1, required=True)
-@click.option("--reason", required=True, help="Why; recorded with the decision.")
+@option("--reason", required=True, help="Why; recorded with the decision.")
 @_by
 @dry_run_option
 @json_option
@@ -218,7 +219,7 @@ def reject(app: App, rules: tuple[str, ...], *, reason: str, by: str | None, dry
 @click.command()
 @click.argument("rule")
 @_reason
-@click.option("--superseded-by", metavar="ID", help="The rule in use that replaces it.")
+@option("--superseded-by", metavar="ID", help="The rule in use that replaces it.")
 @_by
 @dry_run_option
 @json_option
@@ -251,7 +252,7 @@ def retire(
 
 @click.command()
 @click.argument("rules", nargs=-1, required=True)
-@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=30, show_default=True,
+@option("--days", type=click.IntRange(1, MOST_DAYS), default=30, show_default=True,
               help="Ask again after so many days.")  # fmt: skip
 @_reason
 @_by
@@ -275,7 +276,7 @@ def snooze(
 
 @click.command()
 @click.argument("rules", nargs=-1, required=True)
-@click.option("--into", metavar="ID", required=True, help="The rule in use that says it too.")
+@option("--into", metavar="ID", required=True, help="The rule in use that says it too.")
 @_reason
 @_by
 @dry_run_option
@@ -297,8 +298,8 @@ def merge(
 
 @click.command()
 @click.argument("rule")
-@click.option("--text", help="The new text.")
-@click.option(
+@option("--text", help="The new text.")
+@option(
     "--file", type=click.File("r", encoding="utf-8"), help="Read the new text here; `-` is stdin."
 )
 @_reason
@@ -366,7 +367,7 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
 
 @click.command()
 @click.argument("file", type=click.File("rb"), required=False)
-@click.option("--all", "everything", is_flag=True, help="Also what `rules detect` leaves out.")
+@option("--all", "everything", is_flag=True, help="Also what `rules detect` leaves out.")
 @dry_run_option
 @json_option
 @pass_app

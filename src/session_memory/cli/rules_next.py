@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from session_memory.cli.app import App
+from session_memory.cli.options import option
 from session_memory.cli.output import fit, one_line, say
 from session_memory.cli.rule_text import show_decisions
 from session_memory.cli.store import reading
@@ -21,7 +22,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError
 from session_memory.store import store_exists
 from session_memory.store.damage import absent
 
-distribute_option = click.option(
+distribute_option = option(
     "--distribute", is_flag=True, help="Write it into the files agents read, without asking."
 )
 

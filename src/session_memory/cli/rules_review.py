@@ -9,6 +9,7 @@ import click
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.editor import edit_text
+from session_memory.cli.options import option
 from session_memory.cli.output import one_line, say
 from session_memory.cli.recall_options import project_key
 from session_memory.cli.rule_names import remember_order
@@ -166,15 +167,15 @@ def _show(app: App, context: CurateContext, name: str) -> None:
 
 @click.command(name="add")
 @click.argument("text")
-@click.option(
+@option(
     "--project",
     "projects",
     metavar="KEY",
     multiple=True,
     help="For this project, not that of the working directory; repeatable.",
 )
-@click.option("--reason", default="", help="Why; recorded with the rule.")
-@click.option("--by", metavar="NAME", help="Who says so; default: your user name.")
+@option("--reason", default="", help="Why; recorded with the rule.")
+@option("--by", metavar="NAME", help="Who says so; default: your user name.")
 @distribute_option
 @dry_run_option
 @json_option

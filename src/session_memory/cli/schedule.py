@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from session_memory.cli.app import App, VerbGroup, dry_run_option, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.wiring import launchers as find_launchers
 from session_memory.errors import NotFound
@@ -30,7 +31,7 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--every", metavar="SPAN", help="5m to 1d; default: `ingest.cadence`.")
+@option("--every", metavar="SPAN", help="5m to 1d; default: `ingest.cadence`.")
 @dry_run_option
 @pass_app
 def install(app: App, every: str | None, dry_run: bool) -> None:

@@ -8,6 +8,7 @@ from typing import get_args
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import (
     columns,
     emit_json,
@@ -38,28 +39,28 @@ _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
 # Words that look like options are words: `search git commit --no-verify`.
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@click.option("--project", metavar="KEY", help="Only this project.")
+@option("--project", metavar="KEY", help="Only this project.")
 @session_option()
-@click.option("--agent", "flavor", metavar="NAME", help="Only sessions of this agent.")
-@click.option(
+@option("--agent", "flavor", metavar="NAME", help="Only sessions of this agent.")
+@option(
     "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only events of this kind."
 )
-@click.option("--tool", metavar="NAME", help="Only calls of this tool and their results.")
-@click.option(
+@option("--tool", metavar="NAME", help="Only calls of this tool and their results.")
+@option(
     "--file",
     "file",
     metavar="PART",
     help="Only events that mention such a path; one that nothing mentions is an error.",
 )
-@click.option("--since", type=Moment(), help="Not before: 2026-03-01, or 7d, 12h.")
-@click.option("--until", type=Moment(), help="Before: 2026-03-08, or 1d.")
-@click.option("--errors", "errors_only", is_flag=True, help="Only what failed.")
-@click.option("--context", "around", metavar="N", type=click.IntRange(0, 50), default=0,
+@option("--since", type=Moment(), help="Not before: 2026-03-01, or 7d, 12h.")
+@option("--until", type=Moment(), help="Before: 2026-03-08, or 1d.")
+@option("--errors", "errors_only", is_flag=True, help="Only what failed.")
+@option("--context", "around", metavar="N", type=click.IntRange(0, 50), default=0,
               help="Show N turns before and after each event.")  # fmt: skip
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="At most 50.")
-@click.option("--cursor", metavar="N", type=click.IntRange(0),
+@option("--limit", type=click.IntRange(1), default=10, show_default=True, help="At most 50.")
+@option("--cursor", metavar="N", type=click.IntRange(0),
               help="The next page: what the page before names.")  # fmt: skip
-@click.option("--team", is_flag=True, help="Also ask your team's hub; shown below your own.")
+@option("--team", is_flag=True, help="Also ask your team's hub; shown below your own.")
 @json_option
 @pass_app
 @long_output

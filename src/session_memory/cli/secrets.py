@@ -6,6 +6,7 @@ import click
 
 from session_memory.cli.app import App, VerbGroup, json_option, pass_app
 from session_memory.cli.forget import forget_context, report_lines
+from session_memory.cli.options import option
 from session_memory.cli.output import count_progress, emit_json, say
 from session_memory.cli.store import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
@@ -55,7 +56,7 @@ def scan(app: App) -> int:
 
 
 @command.command()
-@click.option("--all", "start_over", is_flag=True, help="Also what the rules of today looked at.")
+@option("--all", "start_over", is_flag=True, help="Also what the rules of today looked at.")
 @json_option
 @pass_app
 def rescan(app: App, start_over: bool) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import click
-
+from session_memory.cli.options import option
 from session_memory.cli.output import one_line
 from session_memory.core.schema import Session
 
@@ -16,7 +15,7 @@ NAMED_BY = "by its number or its agent's id"
 
 def session_option(what: str = "Only this session") -> Callable[[Callback], Callback]:
     """`--session`, see core.session_reference for what it takes."""
-    return click.option("--session", metavar="SESSION", help=f"{what}, {NAMED_BY}.")
+    return option("--session", metavar="SESSION", help=f"{what}, {NAMED_BY}.")
 
 
 def named(session: Session) -> str:

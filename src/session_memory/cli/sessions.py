@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import Column, Meaning, echo_more, emit_json, human_time, table
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
@@ -34,14 +35,14 @@ _COLUMNS = (
 
 
 @click.command(name="sessions")
-@click.option("--agent", "flavor", metavar="NAME", help="Only this agent's, such as claude.")
-@click.option("--project", metavar="KEY", help="Only of this project.")
-@click.option("--since", type=Moment(), help="Ended at or after: a date, time or span (7d).")
-@click.option("--until", type=Moment(), help="Started before.")
-@click.option("--outcome", type=click.Choice(["success", "partial", "fail", "uncertain"]))
-@click.option("--main-only", is_flag=True, help="Leave sub-agents out.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
-@click.option("--all", "everything", is_flag=True, help="All of them, whatever --limit says.")
+@option("--agent", "flavor", metavar="NAME", help="Only this agent's, such as claude.")
+@option("--project", metavar="KEY", help="Only of this project.")
+@option("--since", type=Moment(), help="Ended at or after: a date, time or span (7d).")
+@option("--until", type=Moment(), help="Started before.")
+@option("--outcome", type=click.Choice(["success", "partial", "fail", "uncertain"]))
+@option("--main-only", is_flag=True, help="Leave sub-agents out.")
+@option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@option("--all", "everything", is_flag=True, help="All of them, whatever --limit says.")
 @json_option
 @pass_app
 @long_output

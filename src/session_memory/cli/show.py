@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import columns, emit_json, fit, hanging, one_line, safe
 from session_memory.cli.session_argument import named
 from session_memory.cli.store import reading
@@ -30,12 +31,10 @@ _IN_TRANSCRIPT = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_
 
 @click.command(name="show")
 @click.argument("session")
-@click.option(
-    "--digest", "only_digest", is_flag=True, help="Only the digest: outcome, checks, cures."
-)
-@click.option("--events", "as_events", is_flag=True, help="One line for each event, every kind.")
-@click.option("--full", is_flag=True, help="Do not shorten outputs.")
-@click.option("--history", is_flag=True, help="Events that the log lost when it was rewritten.")
+@option("--digest", "only_digest", is_flag=True, help="Only the digest: outcome, checks, cures.")
+@option("--events", "as_events", is_flag=True, help="One line for each event, every kind.")
+@option("--full", is_flag=True, help="Do not shorten outputs.")
+@option("--history", is_flag=True, help="Events that the log lost when it was rewritten.")
 @json_option
 @pass_app
 @long_output

@@ -6,6 +6,7 @@ import click
 
 from session_memory import settings
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, table
 from session_memory.cli.store import reading
 from session_memory.core.spend import SpendGroup, SpendRow
@@ -19,14 +20,14 @@ _HEADERS = ("calls", "failed", "unsettled", "input", "output", "usd", "unpriced 
 
 
 @click.command(name="spend")
-@click.option(
+@option(
     "--days",
     type=click.IntRange(1, 36_500),
     default=30,
     show_default=True,
     help="Days to look back.",
 )
-@click.option(
+@option(
     "--by",
     type=click.Choice(["day", "purpose", "model"]),
     default="day",

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import (
     byte_progress,
     columns,
@@ -19,7 +20,6 @@ from session_memory.cli.output import (
     human_bytes,
     one_line,
 )
-from session_memory.cli.retention import done_lines
 from session_memory.cli.store import sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreLocked
 from session_memory.ingest.report import SweepReport
@@ -30,8 +30,8 @@ LABEL = 11
 
 
 @click.command(name="sweep")
-@click.option("--dry-run", is_flag=True, help="Discover and parse only; write nothing.")
-@click.option(
+@option("--dry-run", is_flag=True, help="Discover and parse only; write nothing.")
+@option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
@@ -140,7 +140,7 @@ def summary(report: SweepReport) -> list[str]:
         f"stored     {would}{report.events:,} events, {new}, {took}",
         *([f"redacted   {counted(secrets, 'secret')}; -v names the rules"] if secrets else []),
         *([f"damaged    {counted(damaged, 'line')}: see `store quarantine`"] if damaged else []),
-        *(done_lines(report.retention)[1:]),  # the first is the same every time
+        *(_retention(report)[1:]),  # the first is the same every time
         *_remarks(report),
     ]
 
@@ -166,12 +166,18 @@ def lines(report: SweepReport) -> list[str]:
         lines += [
             f"store      {report.events} events, {report.sessions} new sessions{history}{orphans}",
             f"digest     analyzed {report.analyzed}",
-            *done_lines(report.retention),
+            *_retention(report),
         ]
     if report.redactions:
         rules = ", ".join(f"{rule} {count}" for rule, count in report.redactions.most_common(SHOWN))
         lines.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")
     return lines + _remarks(report)
+
+
+def _retention(report: SweepReport) -> list[str]:
+    from session_memory.cli.retention import done_lines  # for people alone
+
+    return done_lines(report.retention)
 
 
 def _remarks(report: SweepReport) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from session_memory.cli.app import App, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import one_line
 from session_memory.cli.store import reading, sweep_context
 from session_memory.clock import iso
@@ -29,9 +30,9 @@ _SHOWN = {
 
 
 @click.command(name="tail")
-@click.option("--agent", "flavor", metavar="NAME", help="Only this agent.")
-@click.option("--every", type=click.FloatRange(0.2), default=2.0, help="Seconds between checks.")
-@click.option("--once", is_flag=True, help="Show what is new since the last sweep, then exit.")
+@option("--agent", "flavor", metavar="NAME", help="Only this agent.")
+@option("--every", type=click.FloatRange(0.2), default=2.0, help="Seconds between checks.")
+@option("--once", is_flag=True, help="Show what is new since the last sweep, then exit.")
 @pass_app
 def command(app: App, flavor: str | None, every: float, once: bool) -> None:
     """Follow live sessions of all agents in one readable stream. Stop it with Ctrl-C.

@@ -19,6 +19,7 @@ from session_memory.cli.app import (
     pass_app,
     yes_option,
 )
+from session_memory.cli.options import option
 from session_memory.cli.output import (
     count_progress,
     counted,
@@ -66,7 +67,7 @@ def hub(app: App) -> Generator[tuple[Membership, HubClient]]:
 @click.command()
 @click.argument("url")
 @click.argument("token", required=False)
-@click.option("--name", metavar="NAME", help="How others see you; without it, a made-up name.")
+@option("--name", metavar="NAME", help="How others see you; without it, a made-up name.")
 @json_option
 @pass_app
 def join(app: App, url: str, token: str | None, name: str | None) -> None:
@@ -97,8 +98,8 @@ def join(app: App, url: str, token: str | None, name: str | None) -> None:
 
 @click.command()
 @click.argument("project", required=False)
-@click.option("--level", type=click.Choice(LEVELS), required=True, help="How much may leave.")
-@click.option("--as", "name", metavar="NAME", help="What the team calls it, if it has no remote.")
+@option("--level", type=click.Choice(LEVELS), required=True, help="How much may leave.")
+@option("--as", "name", metavar="NAME", help="What the team calls it, if it has no remote.")
 @json_option
 @pass_app
 def share(app: App, project: str | None, level: Level, name: str | None) -> None:
@@ -145,7 +146,7 @@ def share(app: App, project: str | None, level: Level, name: str | None) -> None
 
 @click.command()
 @click.argument("projects", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Every project you share.")
+@option("--all", "everything", is_flag=True, help="Every project you share.")
 @yes_option
 @json_option
 @pass_app
@@ -418,8 +419,8 @@ def status(app: App) -> None:
 
 
 @click.command()
-@click.option("--unshare", "back", is_flag=True, help="First take everything back.")
-@click.option("--force", is_flag=True, help="Also where the hub cannot be reached.")
+@option("--unshare", "back", is_flag=True, help="First take everything back.")
+@option("--force", is_flag=True, help="Also where the hub cannot be reached.")
 @yes_option
 @json_option
 @pass_app

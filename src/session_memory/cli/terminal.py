@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -10,12 +9,14 @@ from typing import Literal, TextIO
 
 import click
 
+from session_memory.regex_cache import compiled
+
 Meaning = Literal["error", "warn", "ok", "dim", "strong"]
 
 _COLORS: dict[Meaning, str] = {"error": "red", "warn": "yellow", "ok": "green"}
 NARROWEST = 20
 """A folded text has at least so many columns next to its lead."""
-_MARK = re.compile(r"[-!] |\d{1,3}\. ")
+_MARK = compiled(r"[-!] |\d{1,3}\. ")
 """What an item of a list begins with."""
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -41,10 +42,11 @@ def wants_color(choice: str, environ: Mapping[str, str], is_terminal: bool) -> b
 
 def columns(stream: TextIO | None = None) -> int | None:
     """The width to fit into; None where the output (of stdout) goes to a file or a program."""
-    import shutil  # 2 ms that a sweep does not need
+    if not (sys.stdout if stream is None else stream).isatty():
+        return None
+    import shutil  # 2 ms that a command without a terminal does not need
 
-    is_terminal = (sys.stdout if stream is None else stream).isatty()
-    return shutil.get_terminal_size().columns if is_terminal else None
+    return shutil.get_terminal_size().columns
 
 
 def width(text: str) -> int:

@@ -6,6 +6,8 @@ import re
 
 import click
 
+from session_memory.regex_cache import compiled
+
 _TERMS = {
     "digest": "A digest is what is kept of a session for good: goal, outcome, errors, cost.",
     "observation": "An observation is a statement of a session worth knowing later.",
@@ -24,8 +26,8 @@ _TERMS = {
     "closure": "Closure is a check of whether work that was called done was done.",
     "evict": "Evicting removes the raw text of a session; its digest stays.",
 }
-_EXAMPLES = re.compile(r"\x08|Examples?:\n.*", re.DOTALL)
-_CODE = re.compile(r"`[^`]*`")
+_EXAMPLES = compiled(r"\x08|Examples?:\n.*", re.DOTALL)
+_CODE = compiled(r"`[^`]*`")
 
 
 def explain_terms(command: click.Command) -> None:

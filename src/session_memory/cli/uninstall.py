@@ -8,6 +8,7 @@ import msgspec
 from session_memory.adapters.registry import clients
 from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
+from session_memory.cli.options import option
 from session_memory.cli.output import columns, emit_json, hanging, one_line
 from session_memory.cli.store import reading
 from session_memory.errors import (
@@ -25,11 +26,9 @@ from session_memory.install.survey import chosen
 
 
 @click.command(name="uninstall")
-@click.option(
-    "--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable."
-)
-@click.option("--purge", "purging", is_flag=True, help="Also delete everything that was captured.")
-@click.option("--diff", is_flag=True, help="Show every change as a diff, not only a summary.")
+@option("--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable.")
+@option("--purge", "purging", is_flag=True, help="Also delete everything that was captured.")
+@option("--diff", is_flag=True, help="Show every change as a diff, not only a summary.")
 @dry_run_option
 @yes_option
 @json_option

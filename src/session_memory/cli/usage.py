@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.options import option
 from session_memory.cli.output import (
     Column,
     Meaning,
@@ -45,15 +46,15 @@ LINES_SHOWN = 30
 
 
 @click.command(name="usage")
-@click.option("--daily", is_flag=True, help="By day (UTC); the default.")
-@click.option(
+@option("--daily", is_flag=True, help="By day (UTC); the default.")
+@option(
     "--by",
     type=click.Choice(["day", "project", "model", "agent", "session"]),
     help="Group by this instead.",
 )
-@click.option("--since", type=Moment(), help="From this date, time or span (7d) on.")
-@click.option("--until", type=Moment(), help="Before this moment.")
-@click.option(
+@option("--since", type=Moment(), help="From this date, time or span (7d) on.")
+@option("--until", type=Moment(), help="Before this moment.")
+@option(
     "--all",
     "everything",
     is_flag=True,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from session_memory.cli.app import App, pass_app
+from session_memory.cli.options import option
 from session_memory.errors import ConfigError, SessionMemoryError, extra_hint
 
 if TYPE_CHECKING:
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: any free one.")
-@click.option("--name", "names", multiple=True, metavar="HOST:PORT",
+@option("--port", type=click.IntRange(0, 65535), default=0, help="Default: any free one.")
+@option("--name", "names", multiple=True, metavar="HOST:PORT",
               help="Also answer under this name, for a port forward.")  # fmt: skip
-@click.option("--idle", "idle_minutes", type=click.IntRange(1), default=30, show_default=True,
+@option("--idle", "idle_minutes", type=click.IntRange(1), default=30, show_default=True,
               metavar="MINUTES", help="Stop when nobody used it for so long.")  # fmt: skip
-@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@option("--no-browser", is_flag=True, help="Only print the link.")
 @pass_app
 def command(
     app: App, *, port: int, names: tuple[str, ...], idle_minutes: int, no_browser: bool
