@@ -27,7 +27,7 @@ _ASSIGNMENT = compiled(r"[A-Za-z_]\w*=")
 _REDIRECT = compiled(r"\d?>{1,2}(?:&\d)?|<")
 _DURATION = compiled(r"\d+(?:\.\d+)?[smhd]?$")
 _PROGRAM_SUFFIX = compiled(r"(?:\.(?:exe|cmd|bat|ps1))$")
-PYTHON = compiled(r"(?:python|pypy)\d*(?:\.\d+)?$|py$")
+_PYTHON = compiled(r"(?:python|pypy)\d*(?:\.\d+)?$|py$")
 
 
 def words(text: str) -> frozenset[str]:
@@ -129,7 +129,8 @@ def steps(command: str) -> tuple[Step, ...]:
 def changes_files(command: str) -> bool:
     """True for shell commands that edit in place, patch, or write a file from a here-document."""
     head = command[:SCAN_CHARS].replace("2>&1", "").replace("2>/dev/null", "")
-    return any(word in head and pattern.search(head) for word, pattern in _CHANGES)
+    likely = [pattern for word, pattern in _CHANGES if word in head]
+    return any(pattern.search(head) for pattern in likely)
 
 
 _LOOKS = words(
@@ -254,7 +255,7 @@ def _unwrap(words: list[str]) -> list[str]:
         name = program_name(word)
         if name in _CONTAINERS and (inner := _inside_container(words[at:])):
             return _unwrap(inner)
-        if PYTHON.match(name) and at + 2 < len(words) and words[at + 1] == "-m":
+        if is_python(name) and at + 2 < len(words) and words[at + 1] == "-m":
             at += 2
             continue
         seconds = _WRAPPERS.get(name)
@@ -308,6 +309,11 @@ def _inline_script(words: list[str]) -> str | None:
             script = words[index + 1]
             return script[1:-1] if script[:1] in "'\"" and len(script) > 1 else script
     return None
+
+
+def is_python(program: str) -> bool:
+    """Whether a program is an interpreter of Python, of whatever version."""
+    return program.startswith("py") and _PYTHON.match(program) is not None
 
 
 @lru_cache(maxsize=1024)

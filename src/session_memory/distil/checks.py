@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 
 from session_memory.core.commands import (
-    PYTHON,
     SCAN_CHARS,
     SHELLS,
     Step,
+    is_python,
     program_name,
     steps,
     words,
@@ -207,7 +207,7 @@ def _kind_of(step: Step) -> CheckKind | None:
             return known[flag]
     if program in _TASK_RUNNERS:
         return _kind_of_task(program, plain)
-    if (PYTHON.match(program) or program in SHELLS or program in ("node", "php", "ruby")) and plain:
+    if (is_python(program) or program in SHELLS or program in ("node", "php", "ruby")) and plain:
         script = program_name(plain[0])
         return _kind_of(Step(script, tuple(plain[1:]), step.hides_exit)) or _kind_of_script(script)
     return _kind_of_script(program)
@@ -248,6 +248,7 @@ def _kind_of_task(program: str, plain: list[str]) -> CheckKind | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def _kind_of_script(name: str) -> CheckKind | None:
     """`scripts/test.sh`, `run_tests.py`, `check`: a script says in its name what it does."""
     if _LINTER.search(name):

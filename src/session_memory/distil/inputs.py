@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from session_memory.core.commands import words
 from session_memory.core.text.masks import excerpt
@@ -57,6 +58,7 @@ _SHIP = words("commit push merge ship deploy rebase")
 _FEW_SHIPPED = 6
 
 
+@lru_cache(maxsize=16)  # observations and rules look at the same prompts
 def is_probe(text: str) -> bool:
     """Whether a turn is a test of our tools, or an internal prompt of some program."""
     head = text[:_PROBE_CHARS].lower()
@@ -73,6 +75,7 @@ def asks_little(typed: str) -> bool:
     return not stands_alone(_unshipped(own))
 
 
+@lru_cache(maxsize=16)  # an input that asks little is looked at again
 def nods(typed: str) -> bool:
     """True for inputs without a word about the work itself."""
     own = typed.strip()

@@ -77,6 +77,8 @@ def labelled(text: str) -> list[Labelled]:
     if ":" not in text and "：" not in text:
         return []
     seen = window(text)
+    if next(_labelling_colons(seen.replace("：", ":")), None) is None:
+        return []
     if "```" in seen or "~~~" in seen:
         seen = _FENCE.sub("", seen)
     found: list[Labelled] = []
@@ -96,13 +98,19 @@ def labelled(text: str) -> list[Labelled]:
 
 def _candidates(text: str) -> Iterator[int]:
     """Where lines begin whose first colon stands behind what may be a label."""
-    text = text.replace("：", ":")
+    plain = text.replace("：", ":")
+    for colon in _labelling_colons(plain):
+        start = plain.rfind("\n", 0, colon) + 1
+        if colon - start in _NEAR and plain.find(":", start) == colon:
+            yield start
+
+
+def _labelling_colons(text: str) -> Iterator[int]:
+    """Colons behind the last letters of a label: nearly every text has none."""
     colon = text.find(":")
     while colon >= 0:
         if text[max(0, colon - 8) : colon].rstrip("*_ ")[-3:].lower() in _ENDINGS:
-            start = text.rfind("\n", 0, colon) + 1
-            if colon - start in _NEAR and text.find(":", start) == colon:
-                yield start
+            yield colon
         colon = text.find(":", colon + 1)
 
 

@@ -128,7 +128,8 @@ class Observer:
             self._queued(event)
         elif kind == "injected":
             self._injected(event)
-        self._wishes(self._logs.new_rules, event)
+        if self._logs.new_rules:
+            self._wishes(self._logs.new_rules, event)
 
     def finish(self) -> list[Observation]:
         """Everything observed, in source order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -23,6 +24,13 @@ _DECISION = compiled(
     r"|go with"
     r"|keep|switch to|stay with) .{2,200} (?:because|since|instead of|rather than) .{3,200})$",
     re.I | re.M,
+)
+_DECISION_CUES = (
+    *("ecision", "ecided", "ntscheidung", "e'll", "we will ", "We will ", "et's ", "DECISION"),
+    "e are going to ",
+)
+_DECISION_WORDS = (
+    *("decision", "decided", "entscheidung", "because", "since", "instead of", "rather than"),
 )
 _TODO = compiled(
     r"^[ \t>*_-]{0,8}(?:todo|open|remaining|still open|follow-?ups?|not done)[*_ ]{0,3}:[*_ ]{0,3}"
@@ -109,14 +117,16 @@ class PlanLog:
         return opened, sum(1 for _, done in stated if done)
 
 
-def decisions_in(text: str) -> list[str]:
+@lru_cache(maxsize=2)  # the digest and the observations read the same texts
+def decisions_in(text: str) -> tuple[str, ...]:
     """Lines labelled as a decision, or that choose one thing over another with a reason."""
     # Cheap tests first: nearly every text has none.
-    if not ("ecision" in text or "ecided" in text or "ntscheidung" in text or "e'll" in text):
-        lowered = "we will " in text or "We will " in text or "et's " in text or "DECISION" in text
-        if not lowered and "e are going to " not in text:
-            return []
-    return [excerpt(match[1] or match[2], ITEM_CHARS) for match in _DECISION.finditer(window(text))]
+    if not any(map(text.__contains__, _DECISION_CUES)):
+        return ()
+    if not any(map(text.lower().__contains__, _DECISION_WORDS)):
+        return ()
+    found = _DECISION.finditer(window(text))
+    return tuple(excerpt(match[1] or match[2], ITEM_CHARS) for match in found)
 
 
 def todos_in(text: str) -> list[str]:

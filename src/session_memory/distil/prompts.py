@@ -128,10 +128,14 @@ _STOPS = compiled(
     r"|not (?:necessary|needed)))"
 )
 
+_STOPS_CUES = ("stop", "never", "forget", "cancel", "leave it", "necessary", "needed")
+
 
 def stops_work(text: str) -> bool:
     """Whether a prompt does nothing but end what is under way; a question before it may say why."""
     head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()
+    if not any(map(head.__contains__, _STOPS_CUES)):
+        return False
     clauses = [match[1].strip() for match in _CLAUSE.finditer(head) if "?" not in match[2]]
     said = [clause for clause in clauses if clause]
     return bool(said) and all(_STOPS.fullmatch(clause) for clause in said)
@@ -193,7 +197,9 @@ def _corrects(head: str, clauses: list[tuple[str, bool]]) -> bool:
     if _CORRECTS_FIRST.match(head) or _CORRECTS.search(head):
         return True
     # "Could we use X instead?" proposes; "use X instead" corrects.
-    return any("instead" in clause for clause, asked in clauses if not asked and clause in head)
+    return "instead" in head and any(
+        "instead" in clause for clause, asked in clauses if not asked and clause in head
+    )
 
 
 def is_request(text: str) -> bool:

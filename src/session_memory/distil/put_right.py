@@ -104,9 +104,9 @@ def is_without_the_refused(failed: Attempt, other: Attempt) -> bool:
 
     `--claim` after "already claimed by x", or the value of `--output` that the error quotes.
     """
-    if reads_only(command_of(failed)) or is_script(failed) or is_script(other):
-        return False
     error = failed.error
+    if not error or reads_only(command_of(failed)) or is_script(failed) or is_script(other):
+        return False
     for mine in telling_steps(command_of(failed)):
         for theirs in telling_steps(command_of(other)):
             if mine.program != theirs.program or plain_words(mine)[:1] != plain_words(theirs)[:1]:
@@ -166,15 +166,16 @@ def _same_complaint(failed: Attempt, other: Attempt) -> bool:
     return is_wrong_call(other) or mask(failed.error) == mask(other.error)
 
 
-def telling_steps(command: str) -> list[Step]:
+@lru_cache(maxsize=1024)
+def telling_steps(command: str) -> tuple[Step, ...]:
     """What a command is about: where all of it only looks, that."""
-    named = [step for step in steps(command) if step.program not in _GOES_SOMEWHERE]
-    telling = [
+    named = tuple(step for step in steps(command) if step.program not in _GOES_SOMEWHERE)
+    telling = tuple(
         step
         for step in named
         if not reads_only(step.program)
         and not (step.program == "git" and _GIT_LOOKS & set(plain_words(step)[:1]))
-    ]
+    )
     return telling or named
 
 
@@ -217,10 +218,12 @@ def _does_the_same(failed: Step, other: Step) -> bool:
 
 def was_advised(failed: Attempt, other: Attempt) -> bool:
     """Whether the error itself named the command that was then run."""
-    shown = " ".join(command_of(other).split())
-    if HELP & set(shown.split()):
+    advice = _advice_in(failed.output)
+    if not advice:
         return False
-    return any(_follows(failed, shown, named) for named in _advice_in(failed.output))
+    said = command_of(other).split()
+    shown = " ".join(said)
+    return HELP.isdisjoint(said) and any(_follows(failed, shown, named) for named in advice)
 
 
 @lru_cache(maxsize=16)  # every later command is held against the advice of one failure

@@ -93,9 +93,10 @@ def telling_words(text: str) -> list[str]:
     return _words_but(_SMALL, text)
 
 
-def own_words(text: str) -> list[str]:
+@lru_cache(maxsize=16)  # a request is asked several things in a row
+def own_words(text: str) -> tuple[str, ...]:
     """Its meaningful words without those that could occur in any session."""
-    return _words_but(_COMMON, text)
+    return tuple(_words_but(_COMMON, text))
 
 
 def own_terms(text: str) -> set[str]:
@@ -170,7 +171,9 @@ _CODE = compiled(
     r"[-_/.`#:A-Z](?:(?<=\w[_/])\w|(?<=\w\.)\w{2,4}\b|(?<=\w-)\w+-\w|(?<=[a-z][A-Z])"
     r"|(?<=`)[^`\n]+`|(?<=--)\w|(?<=#)\d|(?<=http:)//|(?<=https:)//)"
 )
-_QUOTED = compiled(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$|`[^`\n]{15,}[.!?…]`", re.M)
+_IN_QUOTES = r"[“\"`](?:(?<=[“\"])[^“”\"\n]{15,}[”\"]|(?<=`)[^`\n]{15,}[.!?…]`)"
+_QUOTED = compiled(_IN_QUOTES)
+_QUOTED_OR_CITED = compiled(_IN_QUOTES + r"|^\s*>.*$", re.M)
 _QUOTE_SIGNS = ('"', "`", ">", "“")
 _WORDING = compiled(
     r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline"
@@ -239,7 +242,8 @@ def is_draft(text: str) -> bool:
         return True
     if not any(map(text.__contains__, _QUOTE_SIGNS)):
         return False
-    quoted = sum(len(match[0]) for match in _QUOTED.finditer(text))
+    quotes = _QUOTED_OR_CITED if ">" in text else _QUOTED
+    quoted = sum(len(match[0]) for match in quotes.finditer(text))
     return quoted > _DRAFT_SHARE * len(text)
 
 

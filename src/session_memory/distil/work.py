@@ -86,15 +86,16 @@ class Tally(msgspec.Struct):
             self.first_edit = attempt.pos if self.first_edit < 0 else self.first_edit
             if not _is_note(attempt):
                 self.last_code_edit = attempt.pos
+        if attempt.command is None:
+            return
         if _acts(attempt):
             self.last_act = attempt.pos
         if ships(attempt):
             self.last_shipped = attempt.pos
-        self._check(attempt)
+        self._check(attempt, attempt.command)
 
-    def _check(self, attempt: Attempt) -> None:
-        command = attempt.command
-        if command is None or attempt.denied or attempt.result_pos is None:
+    def _check(self, attempt: Attempt, command: str) -> None:
+        if attempt.denied or attempt.result_pos is None:
             return
         check = check_of(command)
         if check is None or (attempt.failed and is_wrong_call(attempt)):
