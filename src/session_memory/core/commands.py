@@ -87,6 +87,9 @@ _SHELL_RUN_FLAGS = frozenset(("-c", "-lc", "-ic", "-lic", "-command", "/c", "-ec
 _PREPARATION = frozenset(("cd", "pushd", "set", "export", "source", ".", "unset", "mkdir"))
 _VIEWERS = words("tail head cat less more tee grep rg sed awk sort uniq wc cut tr jq")
 
+_GIT_REWRITES = (
+    r"git (?<=\bgit )(?:apply|am|revert|restore|cherry-pick|(?:checkout|stash) (?:--|pop|apply))"
+)
 # Each pattern is tried only where its word occurs: most commands have none of them.
 _CHANGES = tuple(
     (word, compiled(pattern))
@@ -94,10 +97,7 @@ _CHANGES = tuple(
         ("sed", r"\bsed\s+(?:-\w+\s+)*-\w*i"),
         ("perl", r"\bperl\s+-\w*i"),
         ("apply_patch", r"\bapply_patch\b"),
-        (
-            "git",
-            r"\bgit (?:apply|am|revert|restore|cherry-pick|(?:checkout|stash) (?:--|pop|apply))",
-        ),
+        ("git", _GIT_REWRITES),
         ("patch", r"\bpatch\s+-p\d"),
         ("open(", r"\bopen\([^)\n]*,\s*['\"](?:w|a)"),
         ("write_text", r"\.write_text\("),

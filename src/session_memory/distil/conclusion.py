@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 import msgspec
 
@@ -135,11 +134,14 @@ def _worth(parts: list[_Part], at: int, about: frozenset[str]) -> int:
 
 def _shared(text: str, about: frozenset[str]) -> int:
     """How many words of the request a part takes up."""
-    lowered = text.lower()  # most parts have none, and taking their words apart costs more
-    return len(about & _stems(text)) if any(map(lowered.__contains__, about)) else 0
+    lowered = text.lower()
+    seen = [stem for stem in about if stem in lowered]
+    if not seen:
+        return 0  # as in most parts
+    near = {word for word in lowered.split() for stem in seen if stem in word}
+    return len(about & _stems(" ".join(near)))
 
 
-@lru_cache(maxsize=256)  # each part is weighed and then taken
 def _stems(text: str) -> frozenset[str]:
     """The beginnings of its own words, so that "commit" is found in "committing"."""
     terms = own_terms(text)

@@ -61,7 +61,8 @@ _TELLING_CHARS = 120
 _SETS_TEXT = compiled(r"\w+=(?:\$'|\$\(cat|['\"])")
 _FILTERS = words("grep egrep rg")
 _FORMATS = words("format fmt")
-_SCRATCH = compiled(r"^/tmp/|^/private/tmp/|^/var/folders/|[\\/]Temp[\\/]|scratchpad")
+_SCRATCH = ("/tmp/", "/private/tmp/", "/var/folders/")
+_SCRATCH_ON_WINDOWS = compiled(r"[\\/]Temp[\\/]")
 _IN_QUOTES = compiled(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 _PART = compiled(r"\|\|?(?=\s)|&&|;(?=\s)|\n")
 
@@ -183,40 +184,34 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
     commands: list[Attempt] = []
     missing = _MISSING_MODULE.search("\n".join(failed.errors))
     for attempt in later:
-        if attempt.edits and attempt.worked and attempt.files and not _is_scratch(attempt):
+        worked = attempt.worked
+        if attempt.edits and worked and attempt.files and not _is_scratch(attempt):
             edits.append(attempt)
         if attempt.command is None:
             continue
         if attempt.denied or attempt.result_pos is None:
             continue
-        if (
-            missing is not None
-            and attempt.worked
-            and commands
-            and missing[1] in command_of(attempt)
-        ):
+        if missing is not None and worked and commands and missing[1] in command_of(attempt):
             brought = [
                 each for each in commands if _installs(each) and missing[1] in command_of(each)
             ]
             if brought and not reads_only(command_of(attempt)):
                 return "install", brought, attempt
-        if attempt.worked and is_without_the_refused(failed, attempt):
+        if worked and is_without_the_refused(failed, attempt):
             return "command", [attempt], attempt
-        advised = attempt.worked and was_advised(failed, attempt)
-        may_differ = not (looks or verifies or edits or commands) and (
-            attempt.worked or is_script(failed)
-        )
+        advised = worked and was_advised(failed, attempt)
+        may_differ = not (looks or verifies or edits or commands) and (worked or is_script(failed))
         retyped = wrong_call or (may_differ and not silences(failed, attempt))
         if advised or (retyped and is_put_right(failed, attempt)):
             return "command", [attempt], attempt
-        if attempt.worked and edits and _is_broader_check(failed, attempt):
+        if worked and edits and _is_broader_check(failed, attempt):
             return "edit", edits, attempt
-        if attempt.worked and is_same_command(failed, attempt):
+        if worked and is_same_command(failed, attempt):
             if not looks and _proves(failed, attempt):
                 return _between(failed, attempt, edits, commands)
             if looks or not _filters_more(failed, attempt):
                 return None
-        if attempt.worked and not reads_only(attempt.command):
+        if worked and not reads_only(attempt.command):
             commands.append(attempt)
             if len(commands) > _REACH:
                 return None
@@ -312,7 +307,13 @@ def _fixes(step: Step) -> bool:
 
 
 def _is_scratch(attempt: Attempt) -> bool:
-    return bool(attempt.files) and all(map(_SCRATCH.search, attempt.files))
+    return bool(attempt.files) and all(map(_is_scratch_file, attempt.files))
+
+
+def _is_scratch_file(path: str) -> bool:
+    if path.startswith(_SCRATCH) or "scratchpad" in path:
+        return True
+    return "Temp" in path and _SCRATCH_ON_WINDOWS.search(path) is not None
 
 
 def _installs(attempt: Attempt) -> bool:

@@ -38,6 +38,7 @@ _WRONG_CALL_CUES = (
 INSTALL_VERBS = words("install i ci add sync get")
 # The text of a script tells what it does; two scripts of one interpreter need not do the same.
 _SCRIPT = compiled(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
+_SCRIPT_OPTION = compiled(r"-(?<!\S-)(?:e|c|p|lc|-eval|-print)\s")
 _SILENCER = compiled(r"--(?:force|no-verify|skip|no-frozen|no-check|legacy-peer|ignore-)")
 _FEW_WORDS = 2
 _LEAST_NAME = 4
@@ -152,9 +153,7 @@ def is_script(attempt: Attempt) -> bool:
 
 @lru_cache(maxsize=1024)
 def _has_script(command: str) -> bool:
-    if "<<" in command:
-        return True
-    return "-" in command and _SCRIPT.search(command) is not None
+    return "<<" in command or _SCRIPT_OPTION.search(command) is not None
 
 
 def _without_quoting(command: str) -> str:

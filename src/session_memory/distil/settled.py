@@ -119,10 +119,12 @@ def turn_work(attempts: Sequence[Attempt], cwd: str) -> TurnWork:
     work = work_of(attempts, cwd)
     fresh = [check for check in work.checks if check.pos > work.last_code_edit]
     return TurnWork(
-        files=frozenset(path for a in attempts if is_project_edit(a, cwd) for path in a.files),
+        files=frozenset(
+            path for a in attempts if a.edits and is_project_edit(a, cwd) for path in a.files
+        ),
         code=work.last_code_edit >= 0,
         checked=work.last_code_edit >= 0 and bool(fresh) and all(each.passed for each in fresh),
-        commits=tuple(subject for a in attempts for subject in commit_subjects(a)),
+        commits=tuple(subject for a in attempts if a.command for subject in commit_subjects(a)),
     )
 
 

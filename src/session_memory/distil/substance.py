@@ -57,6 +57,8 @@ _VERBS = words(
 )
 _COMMON = _SMALL | _ANYWHERE
 _TOKEN = compiled(r"[^\W_]\w*(?:['./:#@+-]+\w+)*")
+_ASCII_TOKEN = compiled(_TOKEN.pattern, re.A)
+"""Finds the same in a text that is ASCII, in two thirds of the time."""
 _NAME = compiled(r"\w[./#:@-]\w|\d")
 _IDENTIFIER = compiled(r"\w_\w|[a-z][A-Z]")
 _HEAD_CHARS = 600  # marks further in are part of what was pasted
@@ -101,13 +103,18 @@ def own_words(text: str) -> tuple[str, ...]:
 
 def own_terms(text: str) -> set[str]:
     """Its own words in lower case, each once."""
-    found = set(_TOKEN.findall(text.lower().replace("’", "'"))) - _COMMON
+    found = set(_tokens(text.lower())) - _COMMON
     return {word for word in found if len(word) > 1}
 
 
 def _words_but(left_out: frozenset[str], text: str) -> list[str]:
-    found = _TOKEN.findall(text.replace("’", "'"))
-    return [word for word in found if len(word) > 1 and word.lower() not in left_out]
+    return [word for word in _tokens(text) if len(word) > 1 and word.lower() not in left_out]
+
+
+def _tokens(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_TOKEN.findall(text)
+    return _TOKEN.findall(text.replace("’", "'"))
 
 
 def is_unspaced(text: str) -> bool:
@@ -217,10 +224,14 @@ _TO_HAND_ON = compiled(
     re.I,
 )
 _NAMES_BY_COUNT = 5
+# In lower case, as the text then is.
 _HEDGES = compiled(
     r"^i mean\b|\b(?:idk+"
-    r"|i hate|i feel like|lol|maybe we|kinda|not really|or something|you know)\b",
-    re.I,
+    r"|i hate|i feel like|lol|maybe we|kinda|not really|or something|you know)\b"
+)
+_HEDGE_CUES = (
+    *("i mean", "idk", "i hate", "i feel like", "lol", "maybe we", "kinda", "not really"),
+    *("or something", "you know"),
 )
 _DENSE = 0.36  # share of words that name something
 _FEW = 12
@@ -263,9 +274,14 @@ def directs(text: str) -> bool:
     said = len(f"a{text.replace('..', ' ')}z".split())
     if said > _FEW and not is_unspaced(text) and len(own_words(text)) < _DENSE * said:
         return False  # thinking aloud
-    if _HEDGES.search(text) or (_POINTS.search(text) and not names_code(text)):
+    if _hedges(text) or (_POINTS.search(text) and not names_code(text)):
         return False
     return asks_for_work(text) or _ASKS.search(text) is not None
+
+
+def _hedges(text: str) -> bool:
+    lowered = text.lower()
+    return any(map(lowered.__contains__, _HEDGE_CUES)) and _HEDGES.search(lowered) is not None
 
 
 def is_operation(text: str) -> bool:

@@ -81,7 +81,7 @@ class Tally(msgspec.Struct):
     """Checks that failed before the first edit."""
 
     def add(self, attempt: Attempt, cwd: str) -> None:
-        if is_project_edit(attempt, cwd):
+        if attempt.edits and is_project_edit(attempt, cwd):
             self.last_edit = attempt.pos
             self.first_edit = attempt.pos if self.first_edit < 0 else self.first_edit
             if not _is_note(attempt):

@@ -154,7 +154,9 @@ def _telling_lines(text: str) -> tuple[str, ...]:
 
 def _tells(line: str, words: list[str]) -> bool:
     lowered = line.lower()
-    return any(map(lowered.__contains__, words)) and _NO_ERROR.search(lowered) is None
+    if not any(map(lowered.__contains__, words)):
+        return False
+    return not (("no " in lowered or "0 " in lowered) and _NO_ERROR.search(lowered))
 
 
 def _has_one(line: str, words: list[str]) -> bool:
