@@ -13,12 +13,12 @@ SCAN_CHARS = 4096  # what stands later in a command is a here-document or a past
 _NESTING = 3
 
 _HEREDOC = compiled(
-    r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1(.*?)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M
+    r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1([^\n]*)\n(?:[^\n]*\n)*?(?:[ \t]*\2[ \t]*$|[^\n]*\Z)", re.M
 )
 # A word, or what joins two commands. Plain letters come first and in runs: one by one, each would
 # be tried against all the rest.
 _TOKEN = compiled(
-    r"""[ \t]*(?:((?:[^\s'"|;&<>\\$\d]+|'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\."""
+    r"""[ \t]*(?:((?:[^\s'"|;&<>\\$\d]+|\d+(?![\d>])|'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\."""
     r"""|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
     r"|(&&|\|\|&?|\|&?|;|&|\n)|.)",
     re.S,

@@ -24,6 +24,7 @@ _MAX_OPEN = 2000  # calls whose result never came
 # Codex answers at once for a command that takes long, and gives the rest when it is polled.
 _STILL_RUNNING = compiled(r"Process running with session ID (\d+)")
 _POLLED = compiled(r'"session_id":\s*"?(\d+)')
+_PREFACES = ("Chunk ID", "Wall time", "Process exited", "Original token", "Output:")
 _PREFACE = compiled(r"(?:(?:Chunk ID|Wall time|Process exited|Original token)[^\n]*\n)*Output:\n?")
 # A shell that could not begin a part of a pipe says so; the exit code is of the last part.
 _SHELL_ERROR = compiled(
@@ -108,7 +109,7 @@ class AttemptLog:
         if len(self.attempts) > RECENT and attempt.pos < self.attempts[-RECENT].pos:
             self.late += 1
         text = event.text or ""
-        preface = _PREFACE.match(text)
+        preface = _PREFACE.match(text) if text.startswith(_PREFACES) else None
         whole = attempt.output + (text[preface.end() :] if preface else text)
         attempt.output = whole[-_OUTPUT_CHARS:]
         if len(whole) > _OUTPUT_CHARS:

@@ -66,7 +66,8 @@ class Reading:
         self.observer.add(event)
         self.builder.add(event)
         self.last_event = event.id
-        self.next_seq = max(self.next_seq, event.seq + 1)
+        if event.seq >= self.next_seq:
+            self.next_seq = event.seq + 1
         self.fresh += 1
 
     def look_back(self) -> None:

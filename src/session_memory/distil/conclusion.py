@@ -193,7 +193,9 @@ def _parts(text: str) -> Iterator[_Part]:
 
 def _says_nothing(said: str) -> bool:
     lowered = said.lower()
-    if said.endswith(("?", "—", "–")) or _LEADS_UP.match(lowered) or _COUNTS.match(said):
+    if said.endswith(("?", "—", "–")) or _LEADS_UP.match(lowered):
+        return True
+    if (": " in said or said[:1].isdigit()) and _COUNTS.match(said):
         return True
     if any(map(lowered.__contains__, _STATES)) and _ENDS_AS_STATE.match(lowered):
         return True

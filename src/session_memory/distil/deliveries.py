@@ -38,6 +38,8 @@ _ASKS_ONLY = words("--help -h --dry-run --abort")
 # A pipe hides the exit code; these begin the line in which git and others refuse.
 _REFUSES = compiled(r"^\s*(?:! \[(?:remote )?rejected\]|error: |fatal: |npm (?:ERR!|error))", re.M)
 
+_REFUSAL_CUES = ("rejected]", "error: ", "fatal: ", "npm ERR!", "npm error")
+
 
 @lru_cache(maxsize=1024)
 def delivers(command: str) -> bool:
@@ -49,8 +51,9 @@ def delivers(command: str) -> bool:
 
 def was_refused(command: str, output: str) -> bool:
     """Whether the output says so where a pipe hides the exit code."""
-    hidden = any(step.hides_exit for step in steps(command) if _delivers(step))
-    return hidden and _REFUSES.search(output) is not None
+    if not any(map(output.__contains__, _REFUSAL_CUES)) or not _REFUSES.search(output):
+        return False
+    return any(step.hides_exit for step in steps(command) if _delivers(step))
 
 
 def _delivers(step: Step) -> bool:

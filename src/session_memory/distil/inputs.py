@@ -58,7 +58,7 @@ _SHIP = words("commit push merge ship deploy rebase")
 _FEW_SHIPPED = 6
 
 
-@lru_cache(maxsize=16)  # observations and rules look at the same prompts
+@lru_cache(maxsize=4)  # observations and rules look at the same prompts
 def is_probe(text: str) -> bool:
     """Whether a turn is a test of our tools, or an internal prompt of some program."""
     head = text[:_PROBE_CHARS].lower()
@@ -75,7 +75,7 @@ def asks_little(typed: str) -> bool:
     return not stands_alone(_unshipped(own))
 
 
-@lru_cache(maxsize=16)  # an input that asks little is looked at again
+@lru_cache(maxsize=4)  # an input that asks little is looked at again
 def nods(typed: str) -> bool:
     """True for inputs without a word about the work itself."""
     own = typed.strip()

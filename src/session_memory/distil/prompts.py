@@ -165,17 +165,19 @@ def read_prompt(text: str) -> Reading:
     """Read a prompt once for all it may say; a rejection anywhere in it takes approval back."""
     head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()
     clauses = [(match[1].strip(), "?" in match[2]) for match in _CLAUSE.finditer(head)]
-    may_reject = not head.isascii() or any(map(head.__contains__, _REJECT_CUES))
-    rejected = may_reject and any(
-        _REJECTS.search(clause) is not None
-        for clause, asked in clauses
-        if not asked or clause.startswith("why")
+    rejected = any(
+        _rejects(clause) for clause, asked in clauses if not asked or clause.startswith("why")
     )
     return Reading(
         approval=None if rejected else _approval(clauses),
         rejects=rejected,
         corrects=rejected or _corrects(head[:200] if len(text) > _HEAD_CHARS else head, clauses),
     )
+
+
+def _rejects(clause: str) -> bool:
+    may_reject = not clause.isascii() or any(map(clause.__contains__, _REJECT_CUES))
+    return may_reject and _REJECTS.search(clause) is not None
 
 
 def _approval(clauses: list[tuple[str, bool]]) -> Approval | None:

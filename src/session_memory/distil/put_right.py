@@ -47,7 +47,11 @@ _LEAST_SCRIPT_WORDS = 8
 _SAME_SCRIPT = 0.7
 _SHORT_SCRIPT = 200
 _BEFORE_ADVICE = (" `", " '", ' "', ":`", ":'", ':"')
-_ADVICE = compiled(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
+# The first letter stands alone: so most places of a text are passed over at once.
+_ADVICE = compiled(
+    r"[RrTtUuw](?:(?<=[Rr])un|(?<=[Tt])ry|(?<=[Uu])se|(?<=w)ith)"
+    r"[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]"
+)
 _PATTERN_TOOLS = words("grep egrep rg jq awk sed perl")
 _SAME_PATTERN = 0.5
 HELP = words("--help -h help")

@@ -80,6 +80,7 @@ _QUESTION = compiled(
 )
 
 
+@lru_cache(maxsize=4)  # digest, observations and rules look at the same prompts
 def typed(text: str) -> str:
     """The words a person typed: without pictures' names, directives and what the client tells."""
     if text.startswith("#") and (found := _REQUEST.search(text, 0, _CLIENT_CHARS)):
@@ -178,7 +179,7 @@ _CODE = compiled(
     r"[-_/.`#:A-Z](?:(?<=\w[_/])\w|(?<=\w\.)\w{2,4}\b|(?<=\w-)\w+-\w|(?<=[a-z][A-Z])"
     r"|(?<=`)[^`\n]+`|(?<=--)\w|(?<=#)\d|(?<=http:)//|(?<=https:)//)"
 )
-_IN_QUOTES = r"[“\"`](?:(?<=[“\"])[^“”\"\n]{15,}[”\"]|(?<=`)[^`\n]{15,}[.!?…]`)"
+_IN_QUOTES = r"[“\"`](?:(?<=[“\"])[^“”\"\n]{15,}+[”\"]|(?<=`)[^`\n]{16,}+(?<=[.!?…])`)"
 _QUOTED = compiled(_IN_QUOTES)
 _QUOTED_OR_CITED = compiled(_IN_QUOTES + r"|^\s*>.*$", re.M)
 _QUOTE_SIGNS = ('"', "`", ">", "“")

@@ -73,6 +73,10 @@ _BOASTS = compiled(
     r"|^\W*(?:spawned|launched|started|opened|restarted)\b"
     r"|^(?:done\W+)?created (?:the|an?) (?:draft )?(?:worktree|branch|pr|pull request|issue)\b"
 )
+_BOAST_CUES = (
+    *("fully functional", "comprehensive", "complete set", "successfully ", "spawned", "launched"),
+    *("started", "opened", "created "),
+)
 # "1. no 2. the second": each answers a question.
 _ANSWERS = compiled(
     r"1[.):]? *(?:no|nope|yes|yep|yeah|ok|okay|sure|agreed|[a-d])\b.*\b2[.):]? ", re.I
@@ -180,7 +184,7 @@ class Turn:
         if is_draft(told) or is_draft(answer[:_DRAFT_CHARS]) or told.endswith((":", "?")):
             return True
         said = told.lower()
-        if _OFFERS.search(said) or _BOASTS.search(said) or len(_STYLE.findall(said)) >= _COSMETIC:
+        if _OFFERS.search(said) or _boasts(said) or len(_STYLE.findall(said)) >= _COSMETIC:
             return True
         if self.edits:
             tells = own_words(f"{self.asked or self.hint} {told}")
@@ -244,6 +248,10 @@ class Turn:
         return f" [edited {shown}{more}]"
 
 
+def _boasts(lowered: str) -> bool:
+    return any(map(lowered.__contains__, _BOAST_CUES)) and _BOASTS.search(lowered) is not None
+
+
 def _is_short(answer: str) -> bool:
     """Hardly a word, or a few that name nothing."""
     least, enough = _SHORT_ANSWER
@@ -256,7 +264,7 @@ def claims_little(claim: str) -> bool:
     """True for "Done!", which does not say what, and for what git history shows anyway."""
     if len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None:
         return True
-    if is_draft(claim) or not names_code(claim) or _BOASTS.search(claim.lower()):
+    if is_draft(claim) or not names_code(claim) or _boasts(claim.lower()):
         return True
     return _CUT_QUOTE.search(claim) is not None
 
