@@ -165,11 +165,33 @@ def settings_module() -> str:
     return re.sub(r"(?ms)^FLAVORS = \(.*?\)$", f"FLAVORS = (\n{names})", text)
 
 
+def agent_places() -> str:
+    """Where agents may have logs: a sweep imports the records of those alone that are here."""
+    records = built_in()
+    variables = "".join(
+        f'    "{name}": "{record.home_variable}",\n'
+        for name, record in records.items()
+        if record.home_variable
+    )
+    folders = "".join(
+        "\n        ".join([f'    "{name}": [', *(f'"{place}",' for place in record.homes)])
+        + "\n    ],\n"
+        for name, record in records.items()
+        if record.homes
+    )
+    return (
+        '"""Where each agent may have logs: made by `make docs` of the records of agents."""\n\n'
+        "# ruff: noqa: E501\n\nfrom __future__ import annotations\n\n"
+        f"HOME_VARIABLES = {{\n{variables}}}\n\nHOMES = {{\n{folders}}}\n"
+    )
+
+
 MADE = {
     DOCS / "behaviour.md": behaviour_page,
     DOCS / "cli.md": cli_page,
     DOCS / "config.md": config_page,
     DOCS / "mcp.md": mcp_page,
+    PACKAGE / "adapters/places.py": agent_places,
     PACKAGE / "hooks/entry.py": hook_file,
     PACKAGE / "settings.py": settings_module,
 }

@@ -6,12 +6,13 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from session_memory.adapters.agent import AGENT_NAME, Agent, from_adapter
+from session_memory.adapters.places import HOME_VARIABLES, HOMES
 from session_memory.errors import AdapterError
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ def adapters_here(
 ) -> dict[str, Adapter]:
     """The readers of agents that can have logs on this machine; of all where none seems to.
 
-    An idle sweep should not pay for the parsers of agents nobody has installed.
+    An idle sweep should not pay for agents nobody has installed, neither parsers nor records.
     """
     present = {
-        name: agent
-        for name, agent in built_in().items()
+        name: _built_in(name)
+        for name in BUILT_IN
         if name in configured
-        or (agent.home_variable and environ.get(agent.home_variable))
-        or any(map(os.path.isdir, usual_places(agent.homes, environ, home)))
+        or environ.get(HOME_VARIABLES.get(name, ""))
+        or any(map(os.path.isdir, usual_places(HOMES.get(name, ()), environ, home)))
     }
     if not present:
         return adapters()
@@ -161,7 +162,7 @@ def homes(
     return list(by_place.values())
 
 
-def usual_places(folders: tuple[str, ...], environ: Mapping[str, str], home: str) -> list[str]:
+def usual_places(folders: Sequence[str], environ: Mapping[str, str], home: str) -> list[str]:
     """Where a flavour keeps its logs; a folder below a variable counts where that is set."""
     found: list[str] = []
     for folder in folders:
