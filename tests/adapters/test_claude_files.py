@@ -9,7 +9,7 @@ import pytest
 from tests.adapters.claude_reading import facts, parse_file, parse_log, parse_rows
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, Layout
-from session_memory.adapters.claude.reader import ADAPTER, discover, log_deletion
+from session_memory.adapters.claude.logs import ADAPTER, discover, log_deletion
 from session_memory.adapters.common import LogDeletion
 from session_memory.testing.samples import write_samples
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.adapters.claude_reading import fold, parse_file
 
-from session_memory.adapters.claude.reader import discover
+from session_memory.adapters.claude.logs import discover
 from session_memory.adapters.common import Normalized
 
 EDGE_CASES = "edge_cases.jsonl"

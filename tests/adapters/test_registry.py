@@ -12,7 +12,7 @@ import pytest
 
 from session_memory.adapters import registry
 from session_memory.adapters.agent import McpFacts, from_adapter
-from session_memory.adapters.claude.reader import ADAPTER as CLAUDE
+from session_memory.adapters.claude.logs import ADAPTER as CLAUDE
 from session_memory.adapters.common import Adapter, Block, Json, Normalized, SourceFile, walk_files
 from session_memory.errors import AdapterError, ConfigError
 
@@ -62,7 +62,7 @@ def test_plug_ins_that_cannot_be_used_are_named_and_do_no_harm(
 ) -> None:
     (tmp_path / "broken_plugin_x.py").write_text("1 / 0\n")
     (tmp_path / "good_plugin_x.py").write_text(
-        "from session_memory.adapters.claude.reader import ADAPTER\n"
+        "from session_memory.adapters.claude.logs import ADAPTER\n"
         "import msgspec\n"
         "OTHER = msgspec.structs.replace(ADAPTER, name='other')\n"
         "NUMBER = 7\n"

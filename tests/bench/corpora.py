@@ -36,7 +36,7 @@ class Corpus(NamedTuple):
 
 def measure(name: str, roots: tuple[str, ...]) -> Corpus:
     """Count the log files below the roots, as the adapter finds them."""
-    from session_memory.adapters.claude.reader import discover
+    from session_memory.adapters.claude.logs import discover
 
     sizes = [file.size for root in roots for file in discover(root)]
     return Corpus(name, roots, len(sizes), sum(sizes), max(sizes, default=0))

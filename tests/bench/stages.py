@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 from tests.bench.usage import arguments
 
-from session_memory.adapters.claude.reader import ADAPTER
+from session_memory.adapters.claude.logs import ADAPTER
 from session_memory.adapters.common import Block, SessionPart, SourceFile, read_lines
 from session_memory.clock import now_ms
 from session_memory.core.fingerprint import event_fingerprint

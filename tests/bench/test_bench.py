@@ -12,7 +12,7 @@ from tests.bench import baseline, corpora, stages
 from tests.bench.child import new_home, run
 from tests.bench.figures import Figure, percentile, shown
 
-from session_memory.adapters.claude.reader import discover
+from session_memory.adapters.claude.logs import discover
 from session_memory.testing.samples import write_samples
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters.claude.reader import discover, parse
+from session_memory.adapters.claude.logs import discover
+from session_memory.adapters.claude.reader import parse
 from session_memory.adapters.common import RawEvent, read_lines
 from session_memory.core.digest import (
     MAX_COMMANDS,

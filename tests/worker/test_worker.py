@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from session_memory.adapters.claude import reader as claude
+from session_memory.adapters.claude import logs as claude
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import SourceFile
 from session_memory.core.forget import ForgottenSessions

@@ -156,6 +156,15 @@ def from_adapter(adapter: Adapter) -> Agent:
     )
 
 
+def later(function: str) -> Any:
+    """A function "package.module:NAME" that is imported when it is called first."""
+
+    def call(*given: Any) -> Any:
+        return _load(function)(*given)
+
+    return call
+
+
 def _load(part: Any) -> Any:
     if not isinstance(part, str):
         return part

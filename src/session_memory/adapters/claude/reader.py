@@ -1,15 +1,12 @@
-"""Claude Code: finds its session logs and reads them into the schema all flavours share."""
+"""Claude Code: reads its session logs into the schema all flavours share."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterator
 
 import msgspec
 
 from session_memory.adapters.block_records import has_type, line_records, tail_record
-from session_memory.adapters.claude import AGENT
 from session_memory.adapters.claude.attachments import attachment
 from session_memory.adapters.claude.events import (
     Emitter,
@@ -22,32 +19,22 @@ from session_memory.adapters.claude.events import (
     system,
     user,
 )
-from session_memory.adapters.claude.leaves import owners_in, read
+from session_memory.adapters.claude.leaves import owners_in
 from session_memory.adapters.common import (
-    SETTINGS_CAP,
     Block,
     Json,
-    LogDeletion,
     Normalized,
     SourceFile,
     as_count,
     as_object,
     as_text,
-    decode_record,
     parse_time,
-    walk_files,
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.packed import unpacked_name
 from session_memory.core.pricing import special_mode
 from session_memory.core.schema import Usage
-from session_memory.plain_files import read_plain
 from session_memory.regex_cache import compiled
-
-__all__ = ["ADAPTER", "Normalized", "discover", "log_deletion", "parse"]
-
-PARSER_VERSION = 2
-DEFAULT_CLEANUP_DAYS = 30
 
 _HANDLERS: dict[str, Handler] = {
     "assistant": assistant,
@@ -82,28 +69,6 @@ _IGNORED = frozenset(
         "tools-used",
     }
 )
-_SKIP_DIRS = frozenset({"memory", "tool-results"})
-_SKIP_FILES = frozenset({"history.jsonl", "journal.jsonl"})
-
-
-def discover(root: str) -> Iterator[SourceFile]:
-    """Every session log of a Claude home, or of any other folder the user points at."""
-    projects = os.path.join(root, "projects")
-    start = projects if os.path.isdir(projects) else root
-    return walk_files(start, ".jsonl", skip_dirs=_SKIP_DIRS, skip_files=_SKIP_FILES)
-
-
-def log_deletion(home: str) -> LogDeletion:
-    """After how many days Claude Code deletes its own logs; the local settings file wins."""
-    for name in ("settings.local.json", "settings.json"):
-        try:
-            settings = decode_record(read_plain(os.path.join(home, name), SETTINGS_CAP))
-        except OSError:
-            continue
-        days = (settings or {}).get("cleanupPeriodDays")
-        if isinstance(days, int) and not isinstance(days, bool) and days >= 0:
-            return LogDeletion(days, f"{name}: cleanupPeriodDays")
-    return LogDeletion(DEFAULT_CLEANUP_DAYS, "default")
 
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
@@ -317,9 +282,3 @@ def usage_of(record: Record, at: int | None) -> Usage | None:
 def _mode(usage: Record) -> str:
     """What the response was served as; a speed says more than a tier."""
     return special_mode(usage.get("speed")) or special_mode(usage.get("service_tier"))
-
-
-ADAPTER = msgspec.structs.replace(
-    AGENT.adapter(discover=discover, parse=parse, read=read, version=PARSER_VERSION),
-    log_deletion=log_deletion,
-)
