@@ -14,11 +14,11 @@ from session_memory.paths import private_dir
 from session_memory.store import open_store, store_exists
 from session_memory.store.damage import absent
 from session_memory.store.lock import exclusive
-from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
 
 if TYPE_CHECKING:
     from session_memory.ingest.context import SweepContext
+    from session_memory.store.port import Store
 
 
 @contextmanager

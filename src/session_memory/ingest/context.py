@@ -10,10 +10,10 @@ import msgspec
 from session_memory.adapters.common import Adapter
 from session_memory.clock import Clock
 from session_memory.settings import Config
-from session_memory.store.port import Store
 
 if TYPE_CHECKING:
     from session_memory.core.project.path_shape import Tree
+    from session_memory.store.port import Store
 
 Progress = Callable[[int, int, str], None]
 """(bytes done, bytes in all, path): called before each file that is read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,7 +16,9 @@ from session_memory.file_names import name_to_text
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.report import Steps, SweepReport
 from session_memory.settings import Sources
-from session_memory.store.port import Store
+
+if TYPE_CHECKING:
+    from session_memory.store.port import Store
 
 SMALL = 16 * 1024
 """Less than this is read sooner than another process is told about it."""

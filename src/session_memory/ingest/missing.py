@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from session_memory.store.port import CaptureStore
+if TYPE_CHECKING:
+    from session_memory.store.port import CaptureStore
 
 
 class MissingPart(msgspec.Struct, frozen=True):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.adapters.packed import open_log, unpacked_name
 from session_memory.errors import AdapterError
 from session_memory.file_names import text_to_name
-from session_memory.store.port import CaptureStore
+
+if TYPE_CHECKING:
+    from session_memory.store.port import CaptureStore
 
 
 class NoRecordError(AdapterError):

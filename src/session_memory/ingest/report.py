@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -13,7 +13,9 @@ from session_memory.clock import Clock
 from session_memory.core.retention import Reason
 from session_memory.core.text.reason import reason_of
 from session_memory.file_names import name_to_text
-from session_memory.store.port import Store
+
+if TYPE_CHECKING:
+    from session_memory.store.port import Store
 
 T = TypeVar("T")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from session_memory.core.retention import (
@@ -12,7 +14,9 @@ from session_memory.core.retention import (
 )
 from session_memory.ingest.report import PassLine, RetentionLine
 from session_memory.settings import Retention
-from session_memory.store.port import RetentionStore
+
+if TYPE_CHECKING:
+    from session_memory.store.port import RetentionStore
 
 
 def make_plan(store: RetentionStore, policy: Retention, now_ms: int) -> EvictionPlan:

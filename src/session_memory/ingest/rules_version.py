@@ -7,6 +7,7 @@ asks this, and they take longer to load than it runs.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,7 +15,10 @@ import session_memory
 from session_memory.core.hashing import blake2b
 from session_memory.core.rescan import RescanMark, RescanState
 from session_memory.settings import Redact
-from session_memory.store.port import ForgetStore, SessionQuery
+from session_memory.store.values import SessionQuery
+
+if TYPE_CHECKING:
+    from session_memory.store.port import ForgetStore
 
 _FOLDER = os.path.join(os.path.dirname(session_memory.__file__), "redact")
 _FILES = frozenset(

@@ -24,12 +24,12 @@ from session_memory.store.damage import keep_aside, known_damage, was_removed
 from session_memory.store.failures import as_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import clean_up
-from session_memory.store.port import CaptureStore, RetentionStore
 from session_memory.store.swap import drop_staging
 from session_memory.store.unfinished import clear, is_marked, mark
 
 if TYPE_CHECKING:
     from session_memory.ingest.process_pool import ProcessPool
+    from session_memory.store.port import CaptureStore, RetentionStore
 
 CROWDED = 16
 """A session that came in more pieces than this has them joined into one file."""

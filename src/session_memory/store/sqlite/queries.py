@@ -12,10 +12,10 @@ from session_memory.core.hashing import blake2b
 from session_memory.core.schema import Cost, Digest, Session, SessionEvent
 from session_memory.core.session_reference import Known, Lookup, find
 from session_memory.errors import NotFound, StoreDamaged
-from session_memory.store.port import SessionQuery
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.ids import event_range, split
+from session_memory.store.values import SessionQuery
 
 _decode = msgspec.json.decode
 

@@ -41,17 +41,6 @@ from session_memory.store.directory import check_directory
 from session_memory.store.failures import is_damage, told
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
-from session_memory.store.port import (
-    Finding,
-    ObservationQuery,
-    OldDigests,
-    Repaired,
-    SessionQuery,
-    StoreInfo,
-    TextFilter,
-    UsageGroup,
-    UsageRow,
-)
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import listings, projects, queries, retention
 from session_memory.store.sqlite.connection import (
@@ -76,6 +65,17 @@ from session_memory.store.values import EventPlace, ResponseCost, SessionFigures
 
 if TYPE_CHECKING:
     from session_memory.store.backups import Progress
+    from session_memory.store.port import (
+        Finding,
+        ObservationQuery,
+        OldDigests,
+        Repaired,
+        SessionQuery,
+        StoreInfo,
+        TextFilter,
+        UsageGroup,
+        UsageRow,
+    )
     from session_memory.store.sqlite.closures import SqliteClosures, SqliteSyncs
     from session_memory.store.sqlite.effects import SqliteEffects
     from session_memory.store.sqlite.exchange import SqliteExchange
