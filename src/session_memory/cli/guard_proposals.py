@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from session_memory.cli.app import App
 from session_memory.cli.store import reading
 from session_memory.core.loop.guards import SPOKE
@@ -9,12 +12,20 @@ from session_memory.measure.guard_use import guard_uses, retirement_sentence
 from session_memory.store import store_exists
 from session_memory.store.guard_files import read_guards
 
+if TYPE_CHECKING:
+    from session_memory.store.port import BackgroundStore
+
 
 def guard_proposals(app: App) -> list[str]:
     """A sentence for each guard that annoys and is not switched off yet."""
     if not store_exists(app.paths.data):
         return []
-    off = {one.rule for one in read_guards(app.paths.data).choices if one.wish == "off"}
     with reading(app) as store:
-        uses = guard_uses(store.live.given_with(SPOKE))
+        return proposals_in(store, app.paths.data)
+
+
+def proposals_in(store: BackgroundStore, data: Path) -> list[str]:
+    """The same of a store that is open."""
+    off = {one.rule for one in read_guards(data).choices if one.wish == "off"}
+    uses = guard_uses(store.live.given_with(SPOKE))
     return [retirement_sentence(use) for use in uses.values() if use.annoys and use.rule not in off]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.digest import old_digests_text
-from session_memory.cli.guard_proposals import guard_proposals
+from session_memory.cli.guard_proposals import proposals_in
 from session_memory.cli.output import (
     Meaning,
     columns,
@@ -24,7 +24,6 @@ from session_memory.cli.output import (
     one_line,
     paint,
 )
-from session_memory.cli.spend import status_line
 from session_memory.cli.store import reading
 from session_memory.cli.wiring import clients, context, wirings
 from session_memory.clock import iso
@@ -41,6 +40,9 @@ from session_memory.settings import Retention
 from session_memory.store.damage import known_damage
 from session_memory.store.values import Evicted, OldDigests, StoreInfo
 from session_memory.worker.spool_files import SpoolFiles
+
+if TYPE_CHECKING:
+    from session_memory.store.port import Store
 
 _LIMITS = {"age": "age", "soft": "the soft cap", "hard": "the hard cap"}
 ERRORS_SHOWN = 3
@@ -122,10 +124,10 @@ def _read_status(app: App) -> Status:
     now, last = app.clock(), read_last_sweep(app.paths.last_sweep)
     with reading(app) as store:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
-        spend = status_line(app.config.model, store.spend, now)
+        spend = _spend(app, store, now)
         missing, old_digests = missing_parts(store), store.old_digests()
         rescan = rescan_state(store, rules_version(app.config.redact))
-        unread = unread_logs(store)
+        unread, guards = unread_logs(store), proposals_in(store, app.paths.data)
     errors = (*_place_errors(app.paths.state), *_job_errors(jobs), *_sweep_errors(last))
     states = Counter(state_of(job, now) for job in jobs)
     return Status(
@@ -147,9 +149,17 @@ def _read_status(app: App) -> Status:
         unread_logs=tuple(unread),
         old_digests=old_digests,
         rescan=rescan,
-        guards=tuple(guard_proposals(app)),
+        guards=tuple(guards),
         damage=damage.message if (damage := known_damage(str(app.paths.data))) else None,
     )
+
+
+def _spend(app: App, store: Store, now_ms: int) -> str | None:
+    if app.config.model.provider == "none":
+        return None
+    from session_memory.cli.spend import status_line  # whoever has a model
+
+    return status_line(app.config.model, store.spend, now_ms)
 
 
 def _agents(app: App) -> tuple[WiringState, ...]:

@@ -67,9 +67,9 @@ def clients(where: InstallContext, names: tuple[str, ...]) -> list[Client]:
 
 def wirings(app: App) -> dict[str, WiringState]:
     """How each client of this user is wired."""
-    where = context(app)
+    where, ours = context(app), launchers(app)
     return {
-        name: wiring_state(client, where, launchers(app), file_reader(where))
+        name: wiring_state(client, where, ours, file_reader(where))
         for name, client in registry.clients().items()
     }
 

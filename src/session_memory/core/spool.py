@@ -135,16 +135,12 @@ class _Version(msgspec.Struct):
     v: int
 
 
-_record = msgspec.json.Decoder(SpoolRecord)
-_version = msgspec.json.Decoder(_Version)
-
-
 def decode(data: bytes) -> SpoolRecord | Unreadable:
     """What a spool file says; never raises, as the file may be anything."""
     try:
-        if _version.decode(data).v > VERSION:
+        if msgspec.json.decode(data, type=_Version).v > VERSION:
             return Unreadable("newer")
-        record = _record.decode(data)
+        record = msgspec.json.decode(data, type=SpoolRecord)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return Unreadable("damaged")
     return record if record.session or record.transcript else Unreadable("damaged")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import ModelFailed
 from session_memory.model.port import Usage
+from session_memory.regex_cache import compiled
 
 Kind = Literal[
     "rate_limited",
@@ -30,7 +30,7 @@ TRANSIENT: frozenset[Kind] = frozenset(
 UNBILLED: frozenset[Kind] = frozenset({"rate_limited", "overloaded", "connection", "rejected"})
 """Failures before any work was done; after any other one the provider may have billed us."""
 MAX_MESSAGE_CHARS = 300
-API_KEY = re.compile(r"\b(?:sk|key|gsk|xai)-[\w*.-]{6,}")
+API_KEY = compiled(r"\b(?:sk|key|gsk|xai)-[\w*.-]{6,}")
 
 
 class CallFailed(ModelFailed):

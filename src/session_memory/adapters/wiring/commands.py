@@ -16,6 +16,7 @@ import shlex
 
 from session_memory.adapters.agent import AGENT_NAME
 from session_memory.adapters.registry import find_agent
+from session_memory.regex_cache import compiled
 
 HOOK = "session-memory-hook"
 """File name of what agents run at their events."""
@@ -86,10 +87,10 @@ PACKAGE_SERVER_SCRIPT = _server_script(
 )
 """As SERVER_SCRIPT, likewise."""
 
-_EVENT = re.compile(r"[A-Za-z][A-Za-z._]*")
+_EVENT = compiled(r"[A-Za-z][A-Za-z._]*")
 _POWERSHELL = "if (Test-Path -LiteralPath {0}) {{ & {0} {1} {2} }}; exit 0"
 _FILE = r"[\\/]hooks[\\/]session-memory-hook\.cmd"
-_WINDOWS_LINE = re.compile(
+_WINDOWS_LINE = compiled(
     rf'(?:& )?"[^"]*{_FILE}" {_EVENT.pattern} ({AGENT_NAME})'
     rf"|if \(Test-Path -LiteralPath (?P<file>'(?:[^']|'')*{_FILE}')\)"
     rf" \{{ & (?P=file) {_EVENT.pattern} ({AGENT_NAME}) \}}; exit 0"

@@ -7,7 +7,6 @@ insertion cannot leave as it was.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -15,9 +14,10 @@ import msgspec
 
 from session_memory.adapters.wiring.json_text import Child, Node, Path, find, scan, skip, value_of
 from session_memory.errors import Refused
+from session_memory.regex_cache import compiled
 
 _BLANKS = " \t\r\n"
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = compiled(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class _Look(msgspec.Struct, frozen=True):
@@ -152,6 +152,8 @@ def _insert_first(text: str, node: Node, look: _Look, entry: tuple[str | None, A
 
 
 def _render(look: _Look, indent: str, entry: tuple[str | None, Any], *, flat: bool) -> str:
+    import json  # most commands change no file of an agent
+
     key, value = entry
     colon = ":" if look.tight else ": "
     if flat:

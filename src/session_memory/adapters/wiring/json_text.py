@@ -14,14 +14,15 @@ from typing import Any, Literal, cast
 import msgspec
 
 from session_memory.errors import Refused
+from session_memory.regex_cache import compiled
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the root to a value."""
 
 DEEPEST = 100
-_TRIVIA = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true\b|false\b|null\b")
+_TRIVIA = compiled(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = compiled(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR = compiled(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true\b|false\b|null\b")
 
 
 class Node(msgspec.Struct, frozen=True):

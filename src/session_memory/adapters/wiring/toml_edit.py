@@ -13,11 +13,12 @@ import msgspec
 
 from session_memory.adapters.wiring.json_text import as_list, as_object
 from session_memory.errors import Refused
+from session_memory.regex_cache import compiled
 
 Name = tuple[str, ...]
 """A table's dotted name, in its parts."""
 
-_TOKEN = re.compile(
+_TOKEN = compiled(
     r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}\n]',
     re.DOTALL,
 )
