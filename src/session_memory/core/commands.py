@@ -18,8 +18,8 @@ _HEREDOC = compiled(
 # A word, or what joins two commands. Plain letters come first and in runs: one by one, each would
 # be tried against all the rest.
 _TOKEN = compiled(
-    r"""[ \t]*(?:((?:[^\s'"|;&<>\\$\d]+|\d+(?![\d>])|'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\."""
-    r"""|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
+    r"""[ \t]*(?:((?:[^\s'"|;&<>\\$\d]+|\d+(?![\d>])|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
+    r"""|\$\([^()]*\)|\\.|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
     r"|(&&|\|\|&?|\|&?|;|&|\n)|.)",
     re.S,
 )

@@ -52,7 +52,7 @@ _INLINE = compiled(
     rf"(?:[;；]|(?<=[.!?]))[ \t]*[*_]{{0,2}}{_LABEL.replace('{finished}', _FINISHED)}{_COLON}", re.I
 )
 _ITEM = compiled(r"^[ \t]{0,12}(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(.+)$")
-_FENCE = compiled(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
+_FENCE = compiled(r"^[ \t]*(```|~~~)[^\n]*(?:\n(?![ \t]*\1)[^\n]*)*(?:\n[ \t]*\1)?", re.M)
 _LISTED = frozenset(
     ("decision", "constraint", "pending_item", "completed_item", "blocker", "session_dod")
 )

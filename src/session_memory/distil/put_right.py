@@ -139,7 +139,7 @@ def silences(failed: Attempt, other: Attempt) -> bool:
 
 def _is_script_put_right(failed: Attempt, other: Attempt) -> bool:
     """Two scripts that have most of their words in common, and that differ where it can be seen."""
-    heads = {_SCRIPT.split(command_of(attempt))[0] for attempt in (failed, other)}
+    heads = {_SCRIPT.split(command_of(attempt), 1)[0] for attempt in (failed, other)}
     if len(heads) == 1 and max(len(command_of(failed)), len(command_of(other))) > _SHORT_SCRIPT:
         return False
     one, two = (set(_SCRIPT_WORD.findall(command_of(attempt))) for attempt in (failed, other))
