@@ -28,6 +28,7 @@ from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
 from session_memory.regex_cache import compiled
 from session_memory.store import shared_segments
+from session_memory.store.in_threads import in_threads
 from session_memory.store.lock import exclusive
 from session_memory.store.shared_segments import SharedFile
 
@@ -323,11 +324,10 @@ class DirectorySegments:
         if len(paths) == 1:
             _write_temps(files, paths)
         else:  # the disk merges neighbouring flushes: 8 at a time cost a third of one by one
-            from concurrent.futures import ThreadPoolExecutor
-
-            shares = [paths[start::WRITERS] for start in range(WRITERS)]
-            with ThreadPoolExecutor(WRITERS) as pool:
-                list(pool.map(functools.partial(_write_temps, files), shares))
+            in_threads(
+                functools.partial(_write_temps, files, paths[start::WRITERS])
+                for start in range(min(WRITERS, len(paths)))
+            )
         for path in paths:
             os.replace(path + ".tmp", path)
         for folder in folders:
