@@ -75,10 +75,10 @@ def plan_read(
 
 def prefix_hashes(read: Callable[[int, int], bytes], read_to: int) -> tuple[bytes, bytes]:
     """Hashes of the first and the last `SPAN` bytes before `read_to`."""
-    head = read(0, min(SPAN, read_to))
-    tail_start = max(0, read_to - SPAN)
-    tail = read(tail_start, read_to - tail_start)
-    return _hash(head), _hash(tail)
+    head = _hash(read(0, min(SPAN, read_to)))
+    if read_to <= SPAN:  # most logs of a short session
+        return head, head
+    return head, _hash(read(read_to - SPAN, SPAN))
 
 
 def _hash(data: bytes) -> bytes:
