@@ -7,6 +7,7 @@ rolled back and its files are read again one by one, so that only the faulty one
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,9 @@ from session_memory.store.port import Store, Writer
 
 RENEWED_PER_SWEEP = 500
 """Digests of an older version that one sweep renews: a few seconds of work."""
+
+SAVED_TOGETHER = 500
+"""Rows of digests and observations that are held back to be saved together."""
 
 
 def capture(
@@ -89,6 +93,11 @@ def _project_finder(context: SweepContext) -> ProjectFinder:
         # Clients log a directory as it is named, or with links resolved.
         (*config.sources.exclude_paths, os.path.abspath(directory), os.path.realpath(directory)),
     )
+
+
+def _weight(one: tuple[int, Distilled]) -> int:
+    """About how many rows it takes to save a session: a digest counts for many."""
+    return 20 + len(one[1].observations or ())
 
 
 class _Capture(msgspec.Struct):
@@ -204,40 +213,70 @@ class _Capture(msgspec.Struct):
             for session_id in self.store.unanalyzed()
             if session_id not in open_sessions and session_id not in self.undistilled
         ]
-        if self.ahead.distil(waiting):
-            return
-        for session_id in waiting:
-            self._distil(session_id)
+        if not self.ahead.distil(waiting):
+            self._distil_each((session_id, None) for session_id in waiting)
 
     def save_distilled(self) -> None:
         """Write what the pool distilled of the last commit."""
-        for session_id, distilled in self.ahead.distilled():
-            self._distil(session_id, distilled)
+        self._distil_each(self.ahead.distilled())
 
     def renew_digests(self) -> None:
         """Distil again what an older version of the program distilled, a part in each sweep."""
-        for session_id in self.store.outdated(RENEWED_PER_SWEEP):
-            if session_id not in self.undistilled:
-                self._distil(session_id)
+        outdated = self.store.outdated(RENEWED_PER_SWEEP)
+        self._distil_each((number, None) for number in outdated if number not in self.undistilled)
 
-    def _distil(self, session_id: int, done: Distilled | Exception | None = None) -> None:
-        """Distil one session, unless a pool process has done it, or died of it."""
-        self.context.log(f"digest session {session_id}")
-        if self.steps.attempt("digest", session_id, partial(self._analyze, session_id, done)):
-            self.report.digested.append(session_id)
-            return
-        self.undistilled.add(session_id)
-        # Not tried again in this sweep, so it stays noted whatever else is rolled back.
-        self.before["failed_steps"] = list(self.report.failed_steps)
+    def _distil_each(self, sessions: Iterable[tuple[int, Distilled | Exception | None]]) -> None:
+        """Distil sessions, unless a pool process has done it, or died of it, and save them.
 
-    def _analyze(self, session_id: int, done: Distilled | Exception | None) -> bool:
+        Several are saved together: a part of the transaction costs as much as a short session.
+        """
+        made: list[tuple[int, Distilled]] = []
+        for session_id, done in sessions:
+            self.context.log(f"digest session {session_id}")
+            make = partial(self._distilled, session_id, done)
+            distilled = self.steps.attempt("digest", session_id, make)
+            if distilled is None:
+                self._leave_undistilled(session_id)
+                continue
+            made.append((session_id, distilled))
+            if sum(map(_weight, made)) >= SAVED_TOGETHER:
+                self._save_together(made)
+                made = []
+        self._save_together(made)
+
+    def _distilled(self, session_id: int, done: Distilled | Exception | None) -> Distilled:
         if isinstance(done, Exception):
             raise done
         if done is not None and session_id in self.reader.touched:  # it has changed since
             done = msgspec.structs.replace(done, checkpoint=None)
+        return done or distil(self.store, session_id)
+
+    def _save_together(self, made: list[tuple[int, Distilled]]) -> None:
+        """Save all of them, or those that can be saved by themselves."""
+        try:
+            if made:
+                self._save(made)
+        except Exception as error:  # noqa: BLE001 - find out which session it is
+            self.steps.check(error)
+            made = [one for one in made if self._is_saved(one)]
+        self.report.digested += [session_id for session_id, _ in made]
+
+    def _is_saved(self, one: tuple[int, Distilled]) -> bool:
+        if self.steps.attempt("digest", one[0], partial(self._save, [one])):
+            return True
+        self._leave_undistilled(one[0])
+        return False
+
+    def _save(self, made: list[tuple[int, Distilled]]) -> bool:
         with self.writer.attempt():
-            save(self.writer, session_id, done or distil(self.store, session_id))
+            for session_id, distilled in made:
+                save(self.writer, session_id, distilled)
         return True
+
+    def _leave_undistilled(self, session_id: int) -> None:
+        self.undistilled.add(session_id)
+        # Not tried again in this sweep, so it stays noted whatever else is rolled back.
+        self.before["failed_steps"] = list(self.report.failed_steps)
 
     def _begin(self) -> None:
         self.batch = []
