@@ -19,7 +19,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.read_source import SourceReader
-from session_memory.store.sqlite import retention, settle, writer
+from session_memory.store.sqlite import retention, settle, statements, writer
 from session_memory.testing.workspace import Workspace
 
 BAD = "/work/bad"
@@ -88,8 +88,11 @@ FILE_STEPS: dict[str, Callable[[Three], None]] = {
         "add_facts",
         lambda _self, session, *_: session.external_id == three.bad.session_id,
     ),
+    "write facts": lambda three: three.break_where(
+        statements, "add_facts", lambda _db, facts: any(fact.value == BAD for *_, fact in facts)
+    ),
     "settle": lambda three: three.break_where(
-        settle, "_update_session", lambda _db, _id, settled: settled.get("cwd") == BAD
+        settle, "_fields", lambda _id, settled, _noted: settled.get("cwd") == BAD
     ),
     "cursor": lambda three: three.break_where(
         SourceReader, "_save_cursor", lambda _self, pass_, **_: "bad" in pass_.file.path

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import quote
@@ -328,3 +329,23 @@ def value(connection: Database, sql: str, bindings: Any = ()) -> Any:
     """The first column of the first row, or None."""
     row = connection.execute(sql, bindings).fetchone()
     return row[0] if row else None
+
+
+def for_each(connection: Database, sql: str, ids: Iterable[int]) -> list[Row]:
+    """All rows of a query that is asked for each of these numbers in turn."""
+    return connection.executemany(sql, [(number,) for number in ids]).fetchall()
+
+
+ROWS_AT_ONCE = 16
+
+
+def insert_rows(connection: Database, insert: str, values: Sequence[Row], then: str = "") -> None:
+    """Insert rows with as many marks as the first one has, several to a statement.
+
+    What a statement with triggers or lists of allowed words sets up, it sets up once for all rows.
+    """
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        chunk = values[start : start + ROWS_AT_ONCE]
+        marks = f"({', '.join('?' * len(chunk[0]))})"
+        bindings = list(itertools.chain.from_iterable(chunk))
+        connection.execute(f"{insert} VALUES {', '.join([marks] * len(chunk))} {then}", bindings)

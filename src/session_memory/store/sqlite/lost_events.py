@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from session_memory.store.sqlite.connection import Database, rows, value
+from collections.abc import Iterable
+
+from session_memory.store.sqlite.connection import Database, for_each, rows, value
 from session_memory.store.values import Undistilled
 
 _UNDISTILLED = """
@@ -28,16 +30,18 @@ def sessions(db: Database) -> int:
     return int(value(db, "SELECT count(DISTINCT session_id) FROM evicted_event WHERE lost = 1"))
 
 
-def found_again(db: Database, session_id: int) -> None:
+def found_again(db: Database, sessions: Iterable[int]) -> None:
     """Events that are stored again are no longer lost, and are counted once."""
-    selected = rows(
-        db,
-        "DELETE FROM evicted_event WHERE session_id = ?1 AND lost = 1 AND EXISTS (SELECT 1"
-        " FROM event e WHERE e.fingerprint = evicted_event.fingerprint AND e.id >> 24 = ?1)"
-        " RETURNING 1",
-        (session_id,),
-    )
-    _uncount(db, session_id, len(selected))
+    sql = "SELECT session_id FROM evicted_event WHERE session_id = ? AND lost = 1 LIMIT 1"
+    for (session_id,) in for_each(db, sql, sessions):
+        selected = rows(
+            db,
+            "DELETE FROM evicted_event WHERE session_id = ?1 AND lost = 1 AND EXISTS (SELECT 1"
+            " FROM event e WHERE e.fingerprint = evicted_event.fingerprint AND e.id >> 24 = ?1)"
+            " RETURNING 1",
+            (session_id,),
+        )
+        _uncount(db, session_id, len(selected))
 
 
 def drop_unknown(db: Database, source_id: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,8 +18,8 @@ from session_memory.store.manifest import (
     key_mark,
 )
 from session_memory.store.segments import Packed, SegmentStore, pack, unpack
-from session_memory.store.sqlite.connection import Database, rows, value
-from session_memory.store.sqlite.ids import SEQ_MASK, event_range
+from session_memory.store.sqlite.connection import Database, Row, for_each, rows, value
+from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
 from session_memory.store.values import SessionHandle, UsageDraft
 
 _EVENT = (
@@ -31,7 +31,7 @@ _USAGE = (
     " stated_usd, usd, price_table, sidechain, mode"
 )
 _PROJECT = (
-    "SELECT s.flavor, s.external_id, s.parent_external_id, s.repo, s.metadata, p.key, p.root,"
+    "SELECT s.id, s.flavor, s.external_id, s.parent_external_id, s.repo, s.metadata, p.key, p.root,"
     " p.remote, p.worktree_of, p.domain, p.source, p.confidence"
     " FROM session s LEFT JOIN project p ON p.id = s.project_id WHERE s.id = ?"
 )
@@ -61,6 +61,12 @@ class OpenSession(msgspec.Struct):
     turns: list[tuple[int, str]] = []
     """Entries of the indexes that wait for the commit, when the session's project is known."""
 
+    @property
+    def new_events(self) -> tuple[int, int]:
+        """First and last id of the events that the transaction added."""
+        end = (self.handle.id << SEQ_BITS) + self.next_seq
+        return end - self.added, end - 1
+
 
 class Parts(msgspec.Struct):
     """What is known of a session beyond its row."""
@@ -73,15 +79,14 @@ class Parts(msgspec.Struct):
     """Source to its flavour and path."""
 
 
-def manifest(db: Database, session_id: int, parts: Parts) -> Manifest:
-    """A manifest that tells these parts of a session."""
-    row = db.execute(_PROJECT, (session_id,)).fetchone()
-    flavor, external_id, parent, repo, metadata = row[:5]
+def manifest(row: Row, mark: bytes, parts: Parts) -> Manifest:
+    """A manifest that tells these parts of a session; `row` is that of `_PROJECT`."""
+    flavor, external_id, parent, repo, metadata = row[1:6]
     project = None
-    if row[5] is not None:
+    if row[6] is not None:
         known: dict[str, Any] = msgspec.json.decode(metadata)
         resolution = {name: known.get(f"project_resolution_{name}") for name in _RESOLUTION}
-        project = ProjectRow(*row[5:12], repo=repo, resolution=resolution)
+        project = ProjectRow(*row[6:13], repo=repo, resolution=resolution)
     columns: Columns = dict(zip(_FIELDS, parts.events, strict=False))
     if not columns:
         columns = dict.fromkeys(_FIELDS, ())
@@ -90,9 +95,8 @@ def manifest(db: Database, session_id: int, parts: Parts) -> Manifest:
     index = {source_id: place for place, source_id in enumerate(used)}
     columns["seq"] = [event_id & SEQ_MASK for event_id in columns["seq"]]
     columns["source"] = [index[source_id] for source_id in columns["source"]]
-    key = value(db, "SELECT value FROM meta WHERE name = 'fingerprint_key'")
     return Manifest(
-        key_mark(bytes(key)),
+        mark,
         flavor,
         external_id,
         parent,
@@ -107,13 +111,20 @@ def manifest(db: Database, session_id: int, parts: Parts) -> Manifest:
     )
 
 
-def of_commit(db: Database, state: OpenSession, text: bytes) -> bytes:
-    """The manifest of what one commit adds to a session."""
-    columns = list(zip(*state.rows, strict=True))
-    events = (*columns[:15], (0,) * len(state.rows), columns[16], *columns[18:20])
-    paths = {source_id: (state.handle.flavor, path) for source_id, path in state.paths.items()}
-    parts = Parts(events, state.facts, state.usages, paths)
-    return encode(manifest(db, state.handle.id, parts), text)
+def _mark(db: Database) -> bytes:
+    return key_mark(bytes(value(db, "SELECT value FROM meta WHERE name = 'fingerprint_key'")))
+
+
+def of_commit(db: Database, states: list[OpenSession], texts: list[bytes]) -> Iterator[bytes]:
+    """The manifests of what one commit adds to sessions."""
+    mark = _mark(db)
+    sessions = for_each(db, _PROJECT, [state.handle.id for state in states])
+    for row, state, text in zip(sessions, states, texts, strict=True):
+        columns = list(zip(*state.rows, strict=True))
+        events = (*columns[:15], (0,) * len(state.rows), columns[16], *columns[18:20])
+        paths = {source_id: (state.handle.flavor, path) for source_id, path in state.paths.items()}
+        parts = Parts(events, state.facts, state.usages, paths)
+        yield encode(manifest(row, mark, parts), text)
 
 
 def whole(db: Database, session_id: int) -> Parts:
@@ -162,7 +173,8 @@ def whole(db: Database, session_id: int) -> Parts:
 
 def pack_session(db: Database, session_id: int, text: bytes) -> Packed:
     """One segment for all of a session; its rows already say where in `text` each event is."""
-    whole_manifest = manifest(db, session_id, whole(db, session_id))
+    row = db.execute(_PROJECT, (session_id,)).fetchone()
+    whole_manifest = manifest(row, _mark(db), whole(db, session_id))
     return pack(session_id, text, encode(whole_manifest, text))
 
 

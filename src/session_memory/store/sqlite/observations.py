@@ -10,7 +10,7 @@ import msgspec
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.text.searchable import searchable
 from session_memory.store.port import Finding, ObservationQuery
-from session_memory.store.sqlite.connection import Database, rows, value
+from session_memory.store.sqlite.connection import Database, insert_rows, rows, value
 
 INDEXED_ROWS = {
     "event_text": "SELECT id FROM event WHERE indexed >= 1",
@@ -25,16 +25,19 @@ _COLUMNS = (
     "o.type, o.status, o.text, o.importance, o.session_id, o.event_id, o.origin, o.hash, o.at,"
     " o.source"
 )
-# What was said again after an eviction is the same observation, only newer.
 _INSERT = """
 INSERT INTO observation (type, status, text, importance, session_id, event_id, origin, hash, at,
-  source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  source)
+"""
+# What was said again after an eviction is the same observation, only newer.
+_OR_RENEW = """
 ON CONFLICT (session_id, hash) DO UPDATE SET status = excluded.status, text = excluded.text,
   importance = excluded.importance, event_id = excluded.event_id, origin = excluded.origin,
   at = excluded.at
 WHERE source = 'turn_extract'
 """
 _DROP = "DELETE FROM observation WHERE session_id = ? AND evicted = 0 AND source = 'turn_extract'"
+_ANY = "SELECT 1 FROM observation WHERE session_id = ? LIMIT 1"
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
 
@@ -44,25 +47,25 @@ def save(db: Database, session_id: int, observations: Iterable[Observation]) -> 
     Their entries in the index are for `index` to make, of many sessions at once: each savepoint
     makes SQLite write out what an index has gathered.
     """
-    db.execute(_DROP, (session_id,))
-    db.executemany(
-        _INSERT,
-        [
-            (
-                observation.type,
-                observation.status,
-                observation.text,
-                observation.importance,
-                session_id,
-                observation.event,
-                observation.origin,
-                observation.hash,
-                observation.at,
-                observation.source,
-            )
-            for observation in observations
-        ],
-    )
+    known = value(db, _ANY, (session_id,)) is not None
+    if known:
+        db.execute(_DROP, (session_id,))
+    made = [
+        (
+            observation.type,
+            observation.status,
+            observation.text,
+            observation.importance,
+            session_id,
+            observation.event,
+            observation.origin,
+            observation.hash,
+            observation.at,
+            observation.source,
+        )
+        for observation in observations
+    ]
+    insert_rows(db, _INSERT, made, _OR_RENEW)
     _count_bytes(db, session_id)
     from session_memory.store.sqlite.closures import note_mismatch  # not needed by most sweeps
 

@@ -7,9 +7,11 @@ for the words of all its sessions, and at the sessions besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from session_memory.store.sqlite.connection import Database, value
+import msgspec
+
+from session_memory.store.sqlite.connection import Database, for_each
 
 KNOWN_SINCE = 22
 """The version of the schema that notes places: a store that is only read may be older."""
@@ -22,20 +24,37 @@ def place_word(place: int) -> str:
     return f"\u01c1{place}"
 
 
+def choose_places(db: Database, sessions: Iterable[int]) -> dict[int, int]:
+    """Where sessions are now: to be noted as what their entries say."""
+    sql = "SELECT id, coalesce(project_id, 0) FROM session WHERE id = ?"
+    return dict(for_each(db, sql, sessions))
+
+
 def choose_place(db: Database, session_id: int) -> int:
     """Where a session is now, noted as what its entries say."""
-    found = value(db, "SELECT coalesce(project_id, 0) FROM session WHERE id = ?", (session_id,))
-    db.execute("UPDATE session SET place = ? WHERE id = ?", (found, session_id))
-    return int(found)
+    place = choose_places(db, [session_id])[session_id]
+    db.execute("UPDATE session SET place = ? WHERE id = ?", (place, session_id))
+    return place
 
 
-def index_entries(
-    db: Database, place: int | None, texts: Iterable[Entry], turns: Iterable[Entry]
-) -> None:
-    """Put events and turns into their indexes; without a place as older versions did."""
-    head = "" if place is None else f"{place_word(place)} "
-    for table, entries in (("event_text", texts), ("turn_text", turns)):
+class Entries(msgspec.Struct):
+    """What the indexes are to hold of one session."""
+
+    place: int | None
+    """None where its entries have none, as older versions wrote them."""
+    texts: Sequence[Entry]
+    turns: Sequence[Entry]
+
+
+def index_entries(db: Database, sessions: Sequence[Entries]) -> None:
+    """Put events and turns into their indexes."""
+    for table in ("event_text", "turn_text"):
         db.executemany(
             f"INSERT INTO {table} (rowid, body) VALUES (?, ?)",
-            [(event_id, head + text) for event_id, text in entries],
+            (
+                (event_id, head + text)
+                for session in sessions
+                for head in ("" if session.place is None else f"{place_word(session.place)} ",)
+                for event_id, text in (session.texts if table == "event_text" else session.turns)
+            ),
         )

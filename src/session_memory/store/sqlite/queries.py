@@ -34,8 +34,7 @@ _KNOWN = (
 _COST = """
 SELECT session_id, sum(input), sum(output), sum(cache_read), sum(cache_write_5m),
   sum(cache_write_1h), sum(reasoning), sum(usd), max(price_table)
-FROM usage
-WHERE counted = 1 AND session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id
+FROM usage WHERE counted = 1 AND session_id
 """
 _EVENT_COLUMNS = """
 e.id, e.source_id, e.pos, e.at, e.kind, e.origin, e.tool, e.tool_class, e.call_id, e.is_error,
@@ -50,7 +49,10 @@ def sessions(db: Database, query: SessionQuery) -> list[Session]:
     sql = f"{_SESSION} {where} ORDER BY s.ended_at DESC, s.id DESC"
     if query.limit is not None:
         sql += f" LIMIT {int(query.limit)} OFFSET {int(query.offset)}"
-    return _with_costs(db, rows(db, sql, bindings))
+    found = rows(db, sql, bindings)
+    ids = msgspec.json.encode([row[0] for row in found]).decode()
+    among = "IN (SELECT value FROM json_each(?)) GROUP BY session_id"
+    return _with_costs(found, rows(db, _COST + among, (ids,)))
 
 
 def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
@@ -76,10 +78,10 @@ def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
 
 def session(db: Database, session_id: int) -> Session:
     """One session by our id."""
-    matching = _with_costs(db, rows(db, f"{_SESSION} WHERE s.id = ?", (session_id,)))
-    if not matching:
+    found = rows(db, f"{_SESSION} WHERE s.id = ?", (session_id,))
+    if not found:
         raise NotFound(f"no session {session_id}")
-    return matching[0]
+    return _with_costs(found, rows(db, _COST + "= ? GROUP BY session_id", (session_id,)))[0]
 
 
 def find_session(db: Database, text: str) -> Session:
@@ -112,11 +114,8 @@ def own_session(db: Database, native_id: str, flavor: str | None) -> Session | N
     return session(db, selected[0][0]) if len(selected) == 1 else None
 
 
-def _with_costs(db: Database, session_rows: list[Row]) -> list[Session]:
-    ids = msgspec.json.encode([row[0] for row in session_rows]).decode()
-    costs = {
-        row[0]: Cost(*row[1:7], usd=row[7], price_table=row[8]) for row in rows(db, _COST, (ids,))
-    }
+def _with_costs(session_rows: list[Row], cost_rows: list[Row]) -> list[Session]:
+    costs = {row[0]: Cost(*row[1:7], usd=row[7], price_table=row[8]) for row in cost_rows}
     return [_session(row, costs.get(row[0], Cost())) for row in session_rows]
 
 

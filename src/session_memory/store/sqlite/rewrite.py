@@ -19,7 +19,7 @@ from session_memory.store.sqlite import checkpoints, observations, queries
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.sqlite.manifests import insert_segment, pack_session, repack
-from session_memory.store.sqlite.places import Entry, choose_place, index_entries
+from session_memory.store.sqlite.places import Entries, Entry, choose_place, index_entries
 from session_memory.store.sqlite.retention import remove_doomed
 from session_memory.store.sqlite.settle import settle_sessions
 
@@ -127,7 +127,7 @@ def index_again(db: Database, session_id: int, events: list[SessionEvent]) -> in
         if is_turn(event.kind):
             windows.append((event.id, window_text(words, turns)))
             turns = [*turns, words][-BEFORE:]
-    index_entries(db, choose_place(db, session_id), texts, windows)
+    index_entries(db, [Entries(choose_place(db, session_id), texts, windows)])
     db.executemany("UPDATE event SET indexed = 1 WHERE id = ?", [(row[0],) for row in texts])
     db.executemany("UPDATE event SET indexed = 2 WHERE id = ?", [(row[0],) for row in windows])
     return sum(index_estimate(len(row[1])) for row in (*texts, *windows))

@@ -155,16 +155,18 @@ def _adopt_one(
             "UPDATE event SET source_id = ?, pos = ? WHERE id = ?",
             (sources[event.source], event.pos, held[event.fingerprint][0]),
         )
-    for fact in manifest.facts:
-        stated = [Fact(fact.name, fact.value, fact.pos)]
-        statements.add_facts(db, session, sources[fact.source], stated)
+    stated = [
+        (session, sources[fact.source], Fact(fact.name, fact.value, fact.pos))
+        for fact in manifest.facts
+    ]
+    statements.add_facts(db, stated)
     buried = {row[0] for row in rows(db, "SELECT fingerprint FROM tombstone")}
-    usages = [usage for usage in manifest.usages if usage.key not in buried]
-    statements.add_usage(db, session, usages)
+    usages = [(session, usage) for usage in manifest.usages if usage.key not in buried]
+    statements.add_usage(db, usages)
     done.projects.setdefault(session, manifest)
     done.sessions.add(session)
     done.events += len(missing) + len(without)
-    done.keys |= {usage.key for usage in usages}
+    done.keys |= {usage.key for _, usage in usages}
     return True
 
 

@@ -5,6 +5,7 @@ Everything here is a function of what is stored, not of the order it came in.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from session_memory.core.ownership import (
 from session_memory.core.project.identity import Holder, Resolution, unique_key
 from session_memory.core.project.path_shape import same_place
 from session_memory.store.sqlite import event_copies, lost_events, projects
-from session_memory.store.sqlite.connection import Database, Row, rows, value
+from session_memory.store.sqlite.connection import Database, Row, for_each, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.statements import fullness
@@ -41,33 +42,43 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
     be decided again, because they opened at another time, or from another one, than it seemed.
     """
     drop_twin_events(db, sessions)
-    moved: set[int] = set()
-    for session_id in sessions:
-        stated = rows(
-            db,
-            "SELECT f.source_id, s.path, f.pos, f.name, f.value FROM fact f"
-            " JOIN source s ON s.id = f.source_id WHERE f.session_id = ?",
-            (session_id,),
-        )
+    settled: dict[int, dict[str, Any]] = {}
+    for session_id, stated in _stated(db, sessions).items():
         if repeating := _repeating(stated):
             # The session's own log is here: what others repeat of it no longer counts.
             event_copies.step_aside(db, session_id, repeating)
             stated = [row for row in stated if row[0] not in repeating]
-        settled = settle(
+        settled[session_id] = settle(
             [RankedFact(path, pos, name, _decode(text)) for _, path, pos, name, text in stated]
         )
-        opened_at, forked_from, stored = db.execute(
-            "SELECT opened_at, forked_from, event_count FROM session WHERE id = ?", (session_id,)
-        ).fetchone()
-        _update_session(db, session_id, settled)
-        lost_events.found_again(db, session_id)
-        # Without committed events it is new: its writer noted what it shares.
-        if stored and (
-            opened_at != settled.get("opened_at")
-            or forked_from != settled.get("forked_from", forked_from)
-        ):
-            moved.add(session_id)
-    return moved
+    before = for_each(
+        db, "SELECT id, opened_at, forked_from, event_count FROM session WHERE id = ?", sessions
+    )
+    _update_sessions(db, settled)
+    lost_events.found_again(db, sessions)
+    # Without committed events it is new: its writer noted what it shares.
+    return {
+        session_id
+        for session_id, opened_at, forked_from, stored in before
+        if stored
+        and (
+            opened_at != settled[session_id].get("opened_at")
+            or forked_from != settled[session_id].get("forked_from", forked_from)
+        )
+    }
+
+
+def _stated(db: Database, sessions: set[int]) -> dict[int, list[Row]]:
+    """What the files of each session state about it."""
+    stated: dict[int, list[Row]] = {session_id: [] for session_id in sessions}
+    for session_id, *row in for_each(
+        db,
+        "SELECT f.session_id, f.source_id, s.path, f.pos, f.name, f.value FROM fact f"
+        " JOIN source s ON s.id = f.source_id WHERE f.session_id = ?",
+        sessions,
+    ):
+        stated[session_id].append(tuple(row))
+    return stated
 
 
 def _repeating(stated: list[Row]) -> set[int]:
@@ -80,7 +91,29 @@ def _repeating(stated: list[Row]) -> set[int]:
     return {source_id for source_id, rank in ranks.items() if rank > best}
 
 
-def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> None:
+_UPDATE = """
+UPDATE session SET parent_external_id = coalesce(?, parent_external_id),
+  forked_from = coalesce(?, forked_from), cwd = ?, branch = ?, commit_id = ?, models = ?,
+  client_version = ?, source_kind = ?, opened_at = ?, started_at = ?, ended_at = ?, title = ?,
+  label = ?, metadata = json_patch(metadata, ?), parser_version = (SELECT
+    coalesce(max(o.parser_version), 0) FROM session_source l JOIN source o
+    ON o.id = l.source_id WHERE l.session_id = session.id) WHERE id = ?
+"""
+
+
+def _update_sessions(db: Database, settled: dict[int, dict[str, Any]]) -> None:
+    noted = _noted(db, settled)
+    db.executemany(
+        _UPDATE,
+        [
+            _fields(session_id, facts, noted.get(session_id, {}))
+            for session_id, facts in settled.items()
+        ],
+    )
+
+
+def _fields(session_id: int, settled: dict[str, Any], noted: dict[str, str]) -> Row:
+    """The values of `_UPDATE`."""
     get = settled.get
     title = get("title.custom") or get("title.ai") or get("title.summary")
     extra = {k: settled[k] for k in ("entrypoint", "pr") if k in settled}
@@ -89,31 +122,23 @@ def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> N
     if "client_version" in settled:
         extra["producer_version_last_seen"] = settled["client_version"]
         extra["producer_version_first_seen"] = settled.get("client_version.first")
-    extra.update(_noted(db, session_id))
-    db.execute(
-        "UPDATE session SET parent_external_id = coalesce(?, parent_external_id),"
-        " forked_from = coalesce(?, forked_from), cwd = ?, branch = ?, commit_id = ?, models = ?,"
-        " client_version = ?, source_kind = ?, opened_at = ?, started_at = ?, ended_at = ?,"
-        " title = ?, label = ?, metadata = json_patch(metadata, ?), parser_version = (SELECT"
-        " coalesce(max(o.parser_version), 0) FROM session_source l JOIN source o"
-        " ON o.id = l.source_id WHERE l.session_id = session.id) WHERE id = ?",
-        (
-            get("parent"),
-            get("forked_from"),
-            get("cwd"),
-            get("branch"),
-            get("commit"),
-            _encode(get("model", [])).decode(),
-            get("client_version"),
-            get("source_kind", "interactive"),
-            get("opened_at"),
-            get("started_at", get("opened_at")),  # a fork may have nothing of its own yet
-            get("ended_at", get("opened_at")),
-            title,
-            get("label"),
-            _encode(extra).decode(),
-            session_id,
-        ),
+    extra.update(noted)
+    return (
+        get("parent"),
+        get("forked_from"),
+        get("cwd"),
+        get("branch"),
+        get("commit"),
+        _encode(get("model", [])).decode(),
+        get("client_version"),
+        get("source_kind", "interactive"),
+        get("opened_at"),
+        get("started_at", get("opened_at")),  # a fork may have nothing of its own yet
+        get("ended_at", get("opened_at")),
+        title,
+        get("label"),
+        _encode(extra).decode(),
+        session_id,
     )
 
 
@@ -280,29 +305,37 @@ def settle_usage(db: Database, keys: set[int]) -> None:
             )
 
 
-def _noted(db: Database, session_id: int) -> dict[str, str]:
-    """What hooks recorded of the session, except what its logs say themselves."""
-    selected = rows(
+def _noted(db: Database, sessions: Iterable[int]) -> dict[int, dict[str, str]]:
+    """What hooks recorded of sessions, except what their logs say themselves."""
+    noted: dict[int, dict[str, str]] = {}
+    if value(db, "SELECT 1 FROM session_note LIMIT 1") is None:
+        return noted
+    for session_id, name, text in for_each(
         db,
-        "SELECT 'hook_' || n.name, n.value FROM session_note n JOIN session s"
+        "SELECT s.id, 'hook_' || n.name, n.value FROM session_note n JOIN session s"
         " ON s.flavor = n.flavor AND s.external_id = n.external_id WHERE s.id = ?"
         " AND n.name != 'cwd'",
-        (session_id,),
-    )
-    return dict(selected)
+        sessions,
+    ):
+        noted.setdefault(session_id, {})[name] = text
+    return noted
+
+
+_PLACES = frozenset({"git_root", "mentions", "remote", "root_hash"})
 
 
 def whereabouts(db: Database, session_id: int) -> Whereabouts:
     """What logs say about the place a settled session ran in."""
     stated: dict[str, str] = {}
-    for name, text in rows(
+    told = rows(
         db,
-        "SELECT f.name, f.value FROM fact f JOIN source s ON s.id = f.source_id"
-        " WHERE f.session_id = ? AND f.name IN ('git_root', 'mentions', 'remote', 'root_hash')"
-        " ORDER BY s.path, f.pos",
+        "SELECT s.path, f.pos, f.name, f.value FROM fact f JOIN source s ON s.id = f.source_id"
+        " WHERE f.session_id = ?",
         (session_id,),
-    ):
-        stated.setdefault(name, _decode(text))
+    )
+    for _, _, name, text in sorted(told):
+        if name in _PLACES:
+            stated.setdefault(name, _decode(text))
     return Whereabouts(
         value(db, "SELECT cwd FROM session WHERE id = ?", (session_id,)),
         stated.get("mentions", ""),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.store.port import EventDraft, UsageDraft
-from session_memory.store.sqlite.connection import Database
+from session_memory.store.sqlite.connection import Database, insert_rows
 
 INSERT_EVENT = """
 INSERT INTO event (id, source_id, pos, at, kind, origin, tool, tool_class, call_id, is_error,
@@ -18,6 +19,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 INSERT_SOURCE = """
 INSERT OR IGNORE INTO source (flavor, path, device, inode, size, mtime_ns, ctime_ns, head_hash,
   tail_hash, read_to, state, parser_version) VALUES (?, ?, 0, 0, -1, 0, 0, x'', x'', 0, '{}', 0)
+"""
+INSERT_DIGEST = """
+INSERT INTO digest (outcome, source_fingerprint, body, session_id) VALUES (?, ?, ?, ?)
+"""
+UPDATE_DIGEST = """
+UPDATE digest SET outcome = ?, source_fingerprint = ?, body = ? WHERE session_id = ?
 """
 _FACT_UPSERT = """
 INSERT INTO fact (session_id, name, source_id, slot, value, pos) VALUES (?, ?, ?, ?, ?, ?)
@@ -45,7 +52,7 @@ _encode = msgspec.json.Encoder().encode
 
 SESSION_GREW = """
 UPDATE session SET next_seq = ?1, event_count = event_count + ?2, raw_events = raw_events + ?2,
-  index_bytes = index_bytes + ?3, raw_captured_at = ?4 WHERE id = ?5
+  index_bytes = index_bytes + ?3, raw_captured_at = ?4, place = ?5 WHERE id = ?6
 """
 
 
@@ -57,9 +64,9 @@ def fullness(table: str) -> str:
     return _FULLNESS.format(table)
 
 
-_ADD_USAGE = (
-    f"INSERT INTO usage ({_USAGE_COLUMNS}) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
+_ADD_USAGE = f"INSERT INTO usage ({_USAGE_COLUMNS})"
+_OR_MERGE = (
+    "ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
     " model = excluded.model, input = excluded.input, output = excluded.output,"
     " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
     " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
@@ -71,10 +78,14 @@ _ADD_USAGE = (
 )
 
 
-def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) -> None:
-    """Keep this file's winner of each name."""
+StatedFact = tuple[int, int, Fact]
+"""A session, the source that states something about it, and what."""
+
+
+def add_facts(db: Database, facts: Iterable[StatedFact]) -> None:
+    """Keep each file's winner of each name."""
     by_rule: dict[str, list[tuple[int, str, int, str, str, int]]] = {}
-    for fact in facts:
+    for session_id, source_id, fact in facts:
         rule = FACT_RULES.get(fact.name, "last")
         encoded = _encode(fact.value).decode()
         slot = encoded if rule == "set" else ""
@@ -84,15 +95,16 @@ def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) 
         db.executemany(_UPSERTS[rule], values)
 
 
-def add_usage(db: Database, session_id: int, usages: list[UsageDraft]) -> None:
-    """Keep the fullest statement of each response, among equals the earliest."""
-    db.executemany(_ADD_USAGE, [_usage_row(session_id, usage) for usage in usages])
+def add_usage(db: Database, usages: Iterable[tuple[int, UsageDraft]]) -> None:
+    """Keep the fullest statement of each session's responses, among equals the earliest."""
+    insert_rows(db, _ADD_USAGE, [_usage_row(*usage) for usage in usages], _OR_MERGE)
 
 
 def _usage_row(session_id: int, usage: UsageDraft) -> tuple[Any, ...]:
     return (
         usage.key,
         session_id,
+        1,
         usage.sidechain,
         usage.at,
         usage.model,

@@ -39,6 +39,8 @@ from session_memory.store.sqlite.forget import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.manifests import OpenSession
 from session_memory.store.sqlite.marks import others_in
+from session_memory.store.sqlite.places import Entries
+from session_memory.store.sqlite.statements import StatedFact
 from session_memory.store.values import Checkpoint, Whereabouts
 
 _encode = msgspec.json.Encoder().encode
@@ -63,6 +65,8 @@ class SqliteWriter:
         self._paths: dict[int, str] = {}
         self._shared: set[int] = set()
         self._usage_keys: set[int] = set()
+        self._facts: list[StatedFact] = []
+        self._usages: list[tuple[int, UsageDraft]] = []
         self._observed: set[int] = set()
         """Sessions whose observations are not in the index yet."""
         self._next_segment = 0
@@ -97,6 +101,7 @@ class SqliteWriter:
             kept.clear()
         for noted in (self._shared, self._usage_keys, self._observed):
             noted.clear()
+        self._facts, self._usages = [], []
         self._reader.let_go()
         self.begin()
 
@@ -116,19 +121,20 @@ class SqliteWriter:
             self._db.execute("ROLLBACK")
 
     def _flush_sessions(self) -> None:
+        self._write_stated()
         if self._observed:
             observing.index(self._db, self._observed)
             self._observed.clear()
         self._reader.let_go()
         packed = self._packed()
-        grown: list[tuple[int, ...]] = []
-        for state in self._open.values():
-            if state.added:
-                self._index(state)
-                counts = (state.next_seq, state.added, state.index_bytes, self._now)
-                grown.append((*counts, state.handle.id))
-                state.added = state.index_bytes = 0
-        self._db.executemany(statements.SESSION_GREW, grown)
+        grown = [state for state in self._open.values() if state.added]
+        self._index(grown)
+        self._db.executemany(
+            statements.SESSION_GREW,
+            [(s.next_seq, s.added, s.index_bytes, self._now, s.place, s.handle.id) for s in grown],
+        )
+        for state in grown:
+            state.added = state.index_bytes = 0
         try:
             self._reader.store.put(packed)
         except OSError as error:
@@ -144,10 +150,11 @@ class SqliteWriter:
         for state in states:
             texts.append(b"".join(state.bodies))
             state.bodies = []
+        told = manifests.of_commit(self._db, states, texts)
         packed = share(
             [
-                pack(state.handle.id, text, manifests.of_commit(self._db, state, text))
-                for state, text in zip(states, texts, strict=True)
+                pack(state.handle.id, text, manifest)
+                for state, text, manifest in zip(states, texts, told, strict=True)
             ]
         )
         manifests.insert_segments(
@@ -163,20 +170,22 @@ class SqliteWriter:
             state.rows, state.facts, state.usages = [], [], []
         return packed
 
-    def _index(self, state: OpenSession) -> None:
-        """Write the entries of a session's new events, all with the same place."""
-        session_id, end = state.handle.id, state.next_seq
-        if state.place is None and end == state.added:  # it has no entries without a place
-            state.place = places.choose_place(self._db, session_id)
-        added = (session_id << SEQ_BITS) + end - state.added, (session_id << SEQ_BITS) + end - 1
+    def _index(self, grown: list[OpenSession]) -> None:
+        """Write the entries of each session's new events, all with the same place."""
+        new = [s.handle.id for s in grown if s.place is None and s.next_seq == s.added]
+        chosen = places.choose_places(self._db, new)  # they have no entries without a place
+        ranges = [state.new_events for state in grown]
         left = "FROM event WHERE id BETWEEN ? AND ?"
-        if value(self._db, f"SELECT count(*) {left}", added) != state.added:
-            # Some were taken out again in the same transaction.
-            ids = {row[0] for row in rows(self._db, f"SELECT id {left}", added)}
-            state.texts = [entry for entry in state.texts if entry[0] in ids]
-            state.turns = [entry for entry in state.turns if entry[0] in ids]
-        places.index_entries(self._db, state.place, state.texts, state.turns)
-        state.texts, state.turns = [], []
+        counts = self._db.executemany(f"SELECT count(*) {left}", ranges).fetchall()
+        for state, added, (count,) in zip(grown, ranges, counts, strict=True):
+            state.place = chosen.get(state.handle.id, state.place)
+            if count != state.added:  # some were taken out again in the same transaction
+                ids = {row[0] for row in rows(self._db, f"SELECT id {left}", added)}
+                state.texts = [entry for entry in state.texts if entry[0] in ids]
+                state.turns = [entry for entry in state.turns if entry[0] in ids]
+        places.index_entries(self._db, [Entries(s.place, s.texts, s.turns) for s in grown])
+        for state in grown:
+            state.texts, state.turns = [], []
 
     # sources
 
@@ -215,6 +224,7 @@ class SqliteWriter:
 
     def restart_source(self, source_id: int) -> None:
         """See store.port.Writer."""
+        self._write_stated()
         self._db.execute("DELETE FROM fact WHERE source_id = ?", (source_id,))
         self._db.execute("DELETE FROM quarantine WHERE source_id = ?", (source_id,))
 
@@ -357,6 +367,7 @@ class SqliteWriter:
 
     def absorb(self, aside: int, source_id: int) -> int:
         """See store.port.Writer."""
+        self._write_stated()
         retired = event_copies.retire(self._db, aside, set(), delete=False)
         sources.absorb(self._db, aside, source_id)
         return retired
@@ -380,10 +391,16 @@ class SqliteWriter:
         """See store.port.Writer."""
         if self._has_tombstones or self._other_events:
             facts = [fact for fact in facts if not self._is_forgotten_fact(fact)]
-        statements.add_facts(self._db, session.id, source_id, facts)
+        self._facts += [(session.id, source_id, fact) for fact in facts]
         if (state := self._by_id.get(session.id)) is not None:
             state.facts += [(source_id, fact) for fact in facts]
             state.paths[source_id] = self._path(source_id)
+
+    def _write_stated(self) -> None:
+        """Write the facts and responses that were added since: few statements for many sessions."""
+        statements.add_facts(self._db, self._facts)
+        statements.add_usage(self._db, self._usages)
+        self._facts, self._usages = [], []
 
     def _is_forgotten_fact(self, fact: Fact) -> bool:
         if not isinstance(fact.value, str):
@@ -400,7 +417,7 @@ class SqliteWriter:
             gone = tombstoned(self._db, [usage.key for usage in usages])
             usages = [usage for usage in usages if usage.key not in gone]
         self._usage_keys.update(usage.key for usage in usages)
-        statements.add_usage(self._db, session.id, usages)
+        self._usages += [(session.id, usage) for usage in usages]
         if (state := self._by_id.get(session.id)) is not None:
             state.usages += usages
 
@@ -410,6 +427,7 @@ class SqliteWriter:
 
     def settle(self, sessions: set[int]) -> set[int]:
         """See store.port.Writer."""
+        self._write_stated()
         moved = settling.settle_sessions(self._db, sessions)
         shared = self._shared | settling.shared_fingerprints(self._db, moved)
         keys = self._usage_keys | settling.usage_keys(self._db, moved)
@@ -439,6 +457,7 @@ class SqliteWriter:
 
     def whereabouts(self, session_id: int) -> Whereabouts:
         """See store.port.Writer."""
+        self._write_stated()
         return settling.whereabouts(self._db, session_id)
 
     def assign_project(
@@ -449,12 +468,10 @@ class SqliteWriter:
 
     def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:
         """See store.port.Writer."""
+        known = value(self._db, "SELECT 1 FROM digest WHERE session_id = ?", (session_id,))
         self._db.execute(
-            "INSERT INTO digest (session_id, outcome, source_fingerprint, body)"
-            " VALUES (?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET"
-            " outcome = excluded.outcome, source_fingerprint = excluded.source_fingerprint,"
-            " body = excluded.body",
-            (session_id, digest.outcome, digest.source_fingerprint, _encode(digest).decode()),
+            statements.INSERT_DIGEST if known is None else statements.UPDATE_DIGEST,
+            (digest.outcome, digest.source_fingerprint, _encode(digest).decode(), session_id),
         )
         open_session = self._by_id.get(session_id)
         added = open_session.added if open_session else 0
