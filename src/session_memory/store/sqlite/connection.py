@@ -336,7 +336,8 @@ def for_each(connection: Database, sql: str, ids: Iterable[int]) -> list[Row]:
     return connection.executemany(sql, [(number,) for number in ids]).fetchall()
 
 
-ROWS_AT_ONCE = 16
+ROWS_AT_ONCE = (16, 4, 1)
+"""Few sizes: SQLite compiles a statement for each, and one with triggers takes it long."""
 
 
 def insert_rows(connection: Database, insert: str, values: Sequence[Row], then: str = "") -> None:
@@ -344,8 +345,11 @@ def insert_rows(connection: Database, insert: str, values: Sequence[Row], then: 
 
     What a statement with triggers or lists of allowed words sets up, it sets up once for all rows.
     """
-    for start in range(0, len(values), ROWS_AT_ONCE):
-        chunk = values[start : start + ROWS_AT_ONCE]
+    start = 0
+    while left := len(values) - start:
+        size = next(size for size in ROWS_AT_ONCE if size <= left)
+        chunk = values[start : start + size]
         marks = f"({', '.join('?' * len(chunk[0]))})"
         bindings = list(itertools.chain.from_iterable(chunk))
-        connection.execute(f"{insert} VALUES {', '.join([marks] * len(chunk))} {then}", bindings)
+        connection.execute(f"{insert} VALUES {', '.join([marks] * size)} {then}", bindings)
+        start += size

@@ -47,8 +47,7 @@ def save(db: Database, session_id: int, observations: Iterable[Observation]) -> 
     Their entries in the index are for `index` to make, of many sessions at once: each savepoint
     makes SQLite write out what an index has gathered.
     """
-    known = value(db, _ANY, (session_id,)) is not None
-    if known:
+    if value(db, _ANY, (session_id,)) is not None:
         db.execute(_DROP, (session_id,))
     made = [
         (

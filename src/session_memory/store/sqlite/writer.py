@@ -191,10 +191,11 @@ class SqliteWriter:
 
     def source(self, flavor: str, path: str) -> int:
         """See store.port.Writer."""
-        source_id = value(self._db, "SELECT id FROM source WHERE path = ?", (path,))
-        if source_id is None:
-            self._db.execute(statements.INSERT_SOURCE, (flavor, path))
+        self._db.execute(statements.INSERT_SOURCE, (flavor, path))
+        if self._db.changes():
             source_id = self._db.last_insert_rowid()
+        else:  # it is known
+            source_id = int(value(self._db, "SELECT id FROM source WHERE path = ?", (path,)))
         self._paths[source_id] = path
         return source_id
 
@@ -260,11 +261,8 @@ class SqliteWriter:
                 " WHERE id = ? AND parent_external_id IS NULL",
                 (parent, row[0]),
             )
-        links = rows(
-            self._db,
-            "SELECT source_id, evicted_to FROM session_source WHERE session_id = ?",
-            (row[0],),
-        )
+        sql = "SELECT source_id, evicted_to FROM session_source WHERE session_id = ?"
+        links = [] if created else rows(self._db, sql, (row[0],))
         handle = SessionHandle(
             row[0], flavor, external_id, created, {r[0] for r in links}, dict(links)
         )
