@@ -20,6 +20,7 @@ from session_memory.adapters.common import (
     recover_records,
     walk_files,
 )
+from session_memory.core.cursor import hashes_of, prefix_hashes
 
 
 @pytest.mark.rows("CAP-02")
@@ -150,3 +151,21 @@ def test_files_are_found_and_linked_folders_are_not(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = {os.path.basename(file.path) for file in walk_files(str(tmp_path), ".jsonl")}
     assert found == {"real.jsonl", "broken.jsonl", "pipe.jsonl"}, "what cannot be read is reported"
+
+
+@pytest.mark.parametrize("lines", [1, 2_000])
+def test_a_block_that_begins_with_its_file_says_what_the_cursor_hashes(
+    tmp_path: Path, lines: int
+) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(b'{"line": %d}\n' % number for number in range(lines)) + b"torn")
+    first, last = read_lines(str(path), keep_ends=True)
+    assert first.ends is not None
+    assert last.ends is None
+
+    def read(offset: int, length: int) -> bytes:
+        return path.read_bytes()[offset : offset + length]
+
+    assert hashes_of(*first.ends) == prefix_hashes(read, first.end)
+    assert all(block.ends is None for block in read_lines(str(path), 12, keep_ends=True))
+    assert all(block.ends is None for block in read_lines(str(path)))

@@ -19,6 +19,7 @@ from session_memory.adapters.packed import (
     unpacked_name,
 )
 from session_memory.adapters.tool_classes import classify_tool
+from session_memory.core.cursor import SPAN
 from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.core.project.repository import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
@@ -154,6 +155,8 @@ class Block(msgspec.Struct):
     """Where lines begin that were passed over because they are longer than the cap."""
     beside: dict[str, bytes] = {}
     """Side files of a source that is more than one file, by name; the adapter's reader fills it."""
+    ends: tuple[bytes, bytes] | None = None
+    """The bytes that a cursor keeps a hash of, where the block begins with the file."""
 
     @property
     def too_long(self) -> int:
@@ -203,13 +206,18 @@ class Adapter(msgspec.Struct, frozen=True):
 
 
 def read_lines(
-    path: str, offset: int = 0, *, block_bytes: int = BLOCK_BYTES, line_cap: int = LINE_CAP
+    path: str,
+    offset: int = 0,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+    line_cap: int = LINE_CAP,
+    keep_ends: bool = False,
 ) -> Iterator[Block]:
     """Read a file, packed or not, from `offset` in blocks of whole lines.
 
     A line longer than `line_cap` is passed over and counted, so that memory stays bounded; a last
     line without newline comes as `tail` and is not part of `end`, because its writer may not be
-    done with it.
+    done with it. With `keep_ends` the first block has the ends of what was read.
     """
     with open_log(path, offset) as file:
         start = here = offset
@@ -239,7 +247,8 @@ def read_lines(
             whole, carry = carry[: cut + 1], carry[cut + 1 :]
             lines, long_here = _split(whole, start, line_cap)
             end = start + len(whole)
-            yield Block(lines, start, end, long_lines=long_lines + long_here)
+            ends = (whole[:SPAN], whole[-SPAN:]) if keep_ends and start == 0 else None
+            yield Block(lines, start, end, long_lines=long_lines + long_here, ends=ends)
             start, long_lines = end, []
         if skipping:  # an endless last line: not complete, so not consumed and not kept in memory
             yield Block([], start, start, tail=(start, b""), long_lines=long_lines)

@@ -75,10 +75,14 @@ def plan_read(
 
 def prefix_hashes(read: Callable[[int, int], bytes], read_to: int) -> tuple[bytes, bytes]:
     """Hashes of the first and the last `SPAN` bytes before `read_to`."""
-    head = _hash(read(0, min(SPAN, read_to)))
-    if read_to <= SPAN:  # most logs of a short session
-        return head, head
-    return head, _hash(read(read_to - SPAN, SPAN))
+    head = read(0, min(SPAN, read_to))
+    return hashes_of(head, head if read_to <= SPAN else read(read_to - SPAN, SPAN))
+
+
+def hashes_of(head: bytes, tail: bytes) -> tuple[bytes, bytes]:
+    """The same of bytes that were read; the log of a short session is both its ends."""
+    hashed = _hash(head)
+    return hashed, hashed if tail == head else _hash(tail)
 
 
 def _hash(data: bytes) -> bytes:

@@ -8,7 +8,7 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, SessionPart, SourceFile
 from session_memory.adapters.packed import is_packed
-from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
+from session_memory.core.cursor import Cursor, ReadPlan, hashes_of, plan_read, prefix_hashes
 from session_memory.core.facts import Fact
 from session_memory.core.index_text import BEFORE
 from session_memory.core.pauses import Pauses
@@ -60,7 +60,7 @@ class ReadBlock(msgspec.Struct):
     figures: BlockFigures
     parts: list[tuple[PartHeading, SessionPart | PreparedPart]]
     hashes: tuple[bytes, bytes] | None = None
-    """See PreparedBlock; None where the block was read just now."""
+    """See PreparedBlock; None where the file has to be read again to know them."""
 
 
 class SourceReader(msgspec.Struct):
@@ -238,7 +238,9 @@ class SourceReader(msgspec.Struct):
                 heading = heading_of(part)
                 part.external_id = heading.external_id
                 parts.append((heading, part))
-            yield ReadBlock(BlockFigures.of(block, normalized), parts)
+            # Those of a packed log are of its packed bytes.
+            hashes = hashes_of(*block.ends) if block.ends and not is_packed(file.path) else None
+            yield ReadBlock(BlockFigures.of(block, normalized), parts, hashes)
 
     def _check_wanted(self, pass_: _Pass, part: PartHeading) -> None:
         """Note where a part's session ran and whether it may be captured."""

@@ -27,7 +27,7 @@ _SEARCHED_MAX = 512 * 1024 * 1024
 
 def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
     """The lines behind `offset`; with titles of other sessions comes whose they are."""
-    for block in read_lines(file.path, offset, line_cap=line_cap):
+    for block in read_lines(file.path, offset, line_cap=line_cap, keep_ends=True):
         if block.start == 0 and block.lines and _SUMMARY.search(block.lines[0][1]):
             owners = _owners(file.path, set(_leaves(block)))
             block.beside = {OWNERS: msgspec.json.encode(owners)} if owners else {}

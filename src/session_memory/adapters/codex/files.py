@@ -54,7 +54,7 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
     """
     if file.path.endswith(".json"):
         return _read_document(file.path, line_cap)
-    return read_lines(file.path, offset, line_cap=line_cap)
+    return read_lines(file.path, offset, line_cap=line_cap, keep_ends=True)
 
 
 def _read_document(path: str, line_cap: int) -> Iterator[Block]:
