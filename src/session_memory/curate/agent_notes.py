@@ -6,7 +6,6 @@ session before a person said yes.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,6 +145,8 @@ def rewrite_notes(data: Path, rewrite: Callable[[str], str]) -> None:
 
 
 def _new_id(notes: list[Note]) -> str:
+    import secrets  # every sweep that stored something reads notes, and few write one
+
     taken = {note.id for note in notes}
     while (name := f"n-{secrets.token_hex(_ID_BYTES)}") in taken:
         pass
