@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 
 import msgspec
 
@@ -33,8 +34,16 @@ LARGEST = 8 * 1024 * 1024
 AHEAD_BYTES = 8 * 1024 * 1024
 """Of files, for each pool process, that are drafted before the sweep comes to them."""
 
-_read_prepared = msgspec.msgpack.Decoder(Prepared).decode
-_read_distilled = msgspec.msgpack.Decoder(Distilled).decode
+
+# Made when a pool has answered: what they read has many fields, and most sweeps have no pool.
+@cache
+def _prepared_decoder() -> msgspec.msgpack.Decoder[Prepared]:
+    return msgspec.msgpack.Decoder(Prepared)
+
+
+@cache
+def _distilled_decoder() -> msgspec.msgpack.Decoder[Distilled]:
+    return msgspec.msgpack.Decoder(Distilled)
 
 
 def processes(context: SweepContext, changed: list[ChangedFiles]) -> int:
@@ -95,7 +104,7 @@ class Ahead:
             return None
         self._bytes -= size
         answer = self._pool.take(job)
-        return None if answer is None else _read_prepared(answer)
+        return None if answer is None else _prepared_decoder().decode(answer)
 
     def _submit_files(self, pool: ProcessPool) -> None:
         self._next = max(self._next, self._at)
@@ -158,7 +167,7 @@ class Ahead:
             except Exception as error:  # noqa: BLE001 - it is this session's failure
                 yield session_id, error
             else:
-                yield session_id, None if answer is None else _read_distilled(answer)
+                yield session_id, None if answer is None else _distilled_decoder().decode(answer)
 
     def _distilled_here(self, session_id: int) -> Distilled | None:
         try:

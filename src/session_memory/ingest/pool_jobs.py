@@ -57,8 +57,6 @@ class DistilJob(msgspec.Struct, frozen=True, tag=True):
 
 PoolJob = PrepareJob | DistilJob
 encode = msgspec.msgpack.Encoder().encode
-_read_setup = msgspec.msgpack.Decoder(Setup).decode
-_read_job = msgspec.msgpack.Decoder(PoolJob).decode
 
 
 class JobRunner:
@@ -89,11 +87,12 @@ def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
     message = read_message(jobs)
     if message is None:
         return
-    runner = JobRunner(_read_setup(message))
+    runner = JobRunner(msgspec.msgpack.decode(message, type=Setup))
+    read_job = msgspec.msgpack.Decoder(PoolJob).decode
     write_message(answers, b"")
     while (message := read_message(jobs)) is not None:
         try:
-            answer = runner.do(_read_job(message))
+            answer = runner.do(read_job(message))
         except Exception:  # noqa: BLE001 - see above: whatever it is, the sweep will meet it
             answer = b""
         write_message(answers, answer)

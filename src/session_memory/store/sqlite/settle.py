@@ -327,13 +327,13 @@ _PLACES = frozenset({"git_root", "mentions", "remote", "root_hash"})
 def whereabouts(db: Database, session_id: int) -> Whereabouts:
     """What logs say about the place a settled session ran in."""
     stated: dict[str, str] = {}
-    told = rows(
+    facts = rows(
         db,
         "SELECT s.path, f.pos, f.name, f.value FROM fact f JOIN source s ON s.id = f.source_id"
         " WHERE f.session_id = ?",
         (session_id,),
     )
-    for _, _, name, text in sorted(told):
+    for _, _, name, text in sorted(facts):
         if name in _PLACES:
             stated.setdefault(name, _decode(text))
     return Whereabouts(
