@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.redact import Redactor, render
+from session_memory.redact import RULES, Redactor, Rule, render
+from session_memory.redact.engine import VENDOR_ID
 from session_memory.redact.json_fields import is_secret_name
 from session_memory.redact.rule import fake
 from session_memory.redact.secret_names import SECRET_NAME
@@ -154,3 +155,19 @@ def test_words_are_looked_at_together_and_redacted_one_by_one() -> None:
 @given(st.from_regex(re.compile(SECRET_NAME.pattern, re.IGNORECASE)))
 def test_no_name_of_a_secret_slips_past_the_quick_look(name: str) -> None:
     assert is_secret_name(name) == bool(SECRET_NAME.search(name))
+
+
+@settings(max_examples=300, database=None)
+@given(st.from_regex(re.compile(VENDOR_ID.pattern, re.ASCII), fullmatch=True))
+def test_no_rule_of_ours_finds_a_secret_in_an_id_of_a_vendor(word: str) -> None:
+    assert REDACTOR.redact_text(word) is word
+    assert REDACTOR.redact_words([word]) == {}
+
+
+def test_no_sample_of_a_secret_looks_like_an_id_of_a_vendor() -> None:
+    assert not [s for rule in RULES for s in rule.must_match if VENDOR_ID.fullmatch(s)]
+
+
+def test_a_rule_of_the_user_is_tried_on_ids_too() -> None:
+    rule = Rule(id="mine", pattern=rb"toolu_[a-z0-9]+", keywords=("toolu_",))
+    assert Redactor(b"key", extra=(rule,)).redact_words(["toolu_01abc"])

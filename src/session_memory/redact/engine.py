@@ -17,6 +17,7 @@ from session_memory.redact.linear_regex import Match, Pattern, compile_pattern
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rule_table import RULES, Rule
+from session_memory.regex_cache import compiled
 
 PASSES = 12
 """A placeholder is a new word boundary, so it can uncover another secret next to it. Real logs
@@ -24,6 +25,9 @@ settle after two passes, 40,000 random mixtures of our samples after four at mos
 to need more is redacted as a whole."""
 DEPTH = 3
 """How many encodings, one inside the other, are undone."""
+VENDOR_ID = compiled(r"(?:toolu|call)_[A-Za-z0-9]{1,24}")
+"""Ids of calls as Anthropic and OpenAI make them: too short and too plain for any of our rules.
+Each is random, so looking at it builds states of the automaton that no other text needs."""
 UNSETTLED = "unsettled"
 NAMED_FIELD = "named-field"
 
@@ -111,6 +115,10 @@ class Redactor:
 
     def redact_words(self, words: Collection[str]) -> dict[str, str]:
         """The words that change, each with its redacted form; all are checked in one pass."""
+        if not self._has_extra:
+            words = [word for word in words if not VENDOR_ID.fullmatch(word)]
+        if not words:
+            return {}
         together = "\n".join(words).encode("utf-8", "surrogatepass")
         if not (self._has_extra or self._keywords.rules(together)):
             return {}
