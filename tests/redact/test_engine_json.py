@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Redactor, Rule, render
 from session_memory.redact.engine import VENDOR_ID
-from session_memory.redact.json_fields import is_secret_name
 from session_memory.redact.rule import fake
-from session_memory.redact.secret_names import SECRET_NAME
+from session_memory.redact.secret_names import SECRET_NAME, is_secret_name
 
 REDACTOR = Redactor(b"a key of the tests")
 PLAIN = "[REDACTED_SECRET]"

@@ -11,12 +11,13 @@ import msgspec
 
 from session_memory.core.hashing import blake2b
 from session_memory.redact.decoded import Decoded
-from session_memory.redact.json_fields import is_secret_name, named_value, pair_value
+from session_memory.redact.json_fields import named_value, pair_value
 from session_memory.redact.keywords import Keywords
 from session_memory.redact.linear_regex import Match, Pattern, compile_pattern
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rule_table import RULES, Rule
+from session_memory.redact.secret_names import is_secret_name
 from session_memory.regex_cache import compiled
 
 PASSES = 12

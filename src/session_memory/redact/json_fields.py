@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from session_memory.redact.placeholder import MARK
-from session_memory.redact.secret_names import SECRET_NAME
+from session_memory.redact.secret_names import is_secret_name
 from session_memory.redact.value_checks import is_value
 
 MIN_QUOTED = 6
 """Shortest value that the name of a field makes a secret."""
 
-_PARTS = ("pass", "pwd", "secret", "token", "key", "kennwort")
-"""Every name of a secret contains one of them; most names contain none."""
 _NAME_FIELDS = ("name", "key", "Name", "Key")
 _VALUE_FIELDS = ("value", "Value")
 
@@ -25,13 +22,6 @@ def pair_value(fields: Mapping[str, object]) -> str | None:
         if isinstance(value_name, str) and len(value_name) < 200 and is_secret_name(value_name):
             return next((value for value in _VALUE_FIELDS if value in fields), None)
     return None
-
-
-@lru_cache(maxsize=4096)
-def is_secret_name(name: str) -> bool:
-    """Whether a field of this name may hold a secret; cached, as the same few names recur."""
-    folded = name.casefold()
-    return any(part in folded for part in _PARTS) and SECRET_NAME.search(name) is not None
 
 
 def named_value(name: str, value: object, *, named: bool) -> bytes | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from session_memory.regex_cache import compiled
 
 _PASSWORDS = rb"pass(?:word|wd|phrase|code)|passwort|kennwort"
@@ -64,3 +66,12 @@ SECRET_NAME = compiled(
     rf"(?i)(?:{STRONG.decode()}|^pwd|^pass|[_-]pass|[a-z]Pass){SUFFIX.decode()}$"
 )
 """Names of fields whose value is a secret."""
+_PARTS = ("pass", "pwd", "secret", "token", "key", "kennwort")
+"""Each of these names contains one of them; most other names contain none."""
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Whether a field of this name may hold a secret; cached, as the same few names recur."""
+    folded = name.casefold()
+    return any(part in folded for part in _PARTS) and SECRET_NAME.search(name) is not None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from session_memory.redact.rule import HEX, Rule, fake
-from session_memory.redact.secret_names import SECRET_NAME
+from session_memory.redact.secret_names import is_secret_name
 from session_memory.redact.value_checks import (
     is_key,
     is_mixed,
@@ -35,7 +35,7 @@ _LABEL = compiled(rb"[A-Za-z][\w .-]{0,30}$")
 
 def _is_column(label: bytes) -> bool:
     name = label.decode("ascii", "replace").strip().replace(" ", "_")
-    return SECRET_NAME.search(name) is not None
+    return is_secret_name(name)
 
 
 def _is_cell(label: bytes, value: bytes) -> bool:
