@@ -244,10 +244,12 @@ def read_lines(
                 if len(carry) > line_cap:
                     skipping, carry = True, b""
                 continue
-            whole, carry = carry[: cut + 1], carry[cut + 1 :]
-            lines, long_here = _split(whole, start, line_cap)
-            end = start + len(whole)
-            ends = (whole[:SPAN], whole[-SPAN:]) if keep_ends and start == 0 else None
+            size = cut + 1
+            lines, long_here = _split(carry, start, line_cap)
+            end = start + size
+            wanted = keep_ends and start == 0
+            ends = (carry[: min(SPAN, size)], carry[max(0, size - SPAN) : size]) if wanted else None
+            carry = carry[size:]
             yield Block(lines, start, end, long_lines=long_lines + long_here, ends=ends)
             start, long_lines = end, []
         if skipping:  # an endless last line: not complete, so not consumed and not kept in memory
@@ -258,15 +260,15 @@ def read_lines(
             yield Block([], start, start, long_lines=long_lines)
 
 
-def _split(whole: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, bytes]], list[int]]:
-    """Each line with its position, blank ones left out, and where those over the cap begin."""
+def _split(data: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, bytes]], list[int]]:
+    """Whole lines with their positions, blank ones left out, and where those over the cap begin."""
     lines: list[tuple[int, bytes]] = []
     too_long: list[int] = []
     begin = 0
-    while (end := whole.find(b"\n", begin)) >= 0:  # `split` looks at each byte, `find` at many
+    while (end := data.find(b"\n", begin)) >= 0:  # `split` looks at each byte, `find` at many
         if end - begin > line_cap:
             too_long.append(start + begin)
-        elif end > begin and not (line := whole[begin:end]).isspace():
+        elif end > begin and not (line := data[begin:end]).isspace():
             lines.append((start + begin, line))
         begin = end + 1
     return lines, too_long

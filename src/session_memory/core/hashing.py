@@ -1,16 +1,27 @@
-"""The hash of fingerprints, tags and checksums, without the rest of `hashlib`.
+"""The hashes of fingerprints, tags, checksums and places, without the rest of `hashlib`.
 
-`hashlib` loads OpenSSL, which takes 3 ms of every start and has no part in BLAKE2.
+`hashlib` loads OpenSSL, which takes 3 ms and is not needed for a few short texts.
 """
 
 from __future__ import annotations
 
-try:
-    from _blake2 import blake2b
-except ImportError:  # another Python than the usual one
-    from hashlib import blake2b
+import sys
+from typing import TYPE_CHECKING
 
-__all__ = ["blake2b", "text_key"]
+if TYPE_CHECKING:
+    from hashlib import blake2b, sha256
+else:
+    try:
+        from _blake2 import blake2b
+
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256
+        else:
+            from _sha256 import sha256
+    except ImportError:  # another Python than the usual one
+        from hashlib import blake2b, sha256
+
+__all__ = ["blake2b", "sha256", "text_key"]
 
 
 def text_key(text: str) -> int:

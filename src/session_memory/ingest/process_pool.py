@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import struct
 import sys
 import threading
@@ -192,6 +191,8 @@ class _Process:
             self.spawned.kill()
             self.spawned.wait()
         else:
+            import signal  # 2 ms, which a sweep without a pool saves
+
             os.kill(self.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
             os.waitpid(self.pid, 0)
 
@@ -240,5 +241,7 @@ def _let_go_of_all_but(*kept: int) -> None:
         if (number := int(name)) > 2 and number not in kept:
             with contextlib.suppress(OSError):
                 os.close(number)
+    import signal  # see above
+
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep is interrupted, and ends us

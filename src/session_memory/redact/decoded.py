@@ -6,12 +6,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+
+import msgspec
 
 Meaning = Callable[[re.Match[bytes]], bytes]
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """A stretch of the decoded text; an escape has its own, with the end of the escape."""
 
     start: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import msgspec
 
@@ -37,7 +36,7 @@ UNDECODABLE = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError)
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
-class SecretSpan(NamedTuple):
+class SecretSpan(msgspec.Struct, frozen=True, order=True):
     """A span to replace, and the secret in it that the tag is made from."""
 
     start: int
@@ -50,7 +49,7 @@ class SecretSpan(NamedTuple):
     lead: bytes
 
 
-class Hit(NamedTuple):
+class Hit(msgspec.Struct, frozen=True, order=True):
     """Byte offsets of a secret in a text, and the rule that found it; never its value."""
 
     start: int
@@ -62,7 +61,7 @@ class UnsettledError(Exception):
     """Replacing keeps uncovering more secrets: the text is designed to do so."""
 
 
-class _Compiled(NamedTuple):
+class _Compiled(msgspec.Struct, frozen=True):
     patterns: dict[int, Pattern]
     """Of the rules that were needed so far."""
     keywords: Keywords

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 TEXT = ""
 """In place of a rule's id: text of the log, which rules are applied to."""
@@ -11,7 +12,7 @@ KEPT = "kept"
 """In place of a rule's id: an earlier placeholder, which rules are not applied to."""
 
 
-class Piece(NamedTuple):
+class Piece(msgspec.Struct, frozen=True):
     """What replaces the bytes from `start` to `end` of the original text."""
 
     data: bytes
@@ -42,7 +43,7 @@ class Piece(NamedTuple):
         return self.end if offset >= len(self.data) else min(self.start + offset, self.end)
 
 
-class Edit(NamedTuple):
+class Edit(msgspec.Struct, frozen=True):
     """A part of a piece to replace: the text written before the mark, and the mark."""
 
     first: int

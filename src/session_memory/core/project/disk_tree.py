@@ -17,16 +17,10 @@ class DiskTree:
     """
 
     def is_dir(self, path: str) -> bool:
-        try:
-            return _is_native(path) and Path(text_to_name(path)).is_dir()
-        except (OSError, ValueError):  # no permission; a NUL or a lone surrogate in the path
-            return False
+        return _is_native(path) and os.path.isdir(text_to_name(path))
 
     def is_file(self, path: str) -> bool:
-        try:
-            return _is_native(path) and Path(text_to_name(path)).is_file()
-        except (OSError, ValueError):
-            return False
+        return _is_native(path) and os.path.isfile(text_to_name(path))
 
     def read_text(self, path: str, limit: int) -> str | None:
         """At most `limit` bytes as text; only regular files, as opening a pipe would hang."""

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 import msgspec
 
+from session_memory.core.hashing import sha256
 from session_memory.core.project.mentions import mentioned_paths
 from session_memory.core.project.path_shape import (
     Tree,
@@ -335,10 +336,8 @@ def _keys(key: str, root: str | None) -> Iterator[str]:
     """The key itself, then longer and longer ones."""
     if root is None or key != DEFAULT_KEY:
         yield key
-    import hashlib  # 3 ms, and most keys are free
-
     place = fold(root) if root is not None else ""
-    digest = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
     for length in (6, 12, 64):
         yield f"{key[: KEY_LIMIT - 1 - length]}-{digest[:length]}"
 
