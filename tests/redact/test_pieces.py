@@ -53,7 +53,7 @@ def spelled(data: bytes) -> bytes:
 
 
 def test_a_hit_names_no_value() -> None:
-    assert Hit.__struct_fields__ == ("start", "end", "rule")
+    assert Hit._fields == ("start", "end", "rule")
 
 
 def test_a_secret_that_spans_parts_leaves_its_mark_where_it_began() -> None:

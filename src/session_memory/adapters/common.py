@@ -244,12 +244,10 @@ def read_lines(
                 if len(carry) > line_cap:
                     skipping, carry = True, b""
                 continue
-            size = cut + 1
-            lines, long_here = _split(carry, start, line_cap)
-            end = start + size
-            wanted = keep_ends and start == 0
-            ends = (carry[: min(SPAN, size)], carry[max(0, size - SPAN) : size]) if wanted else None
-            carry = carry[size:]
+            whole, carry = carry[: cut + 1], carry[cut + 1 :]
+            lines, long_here = _split(whole, start, line_cap)
+            end = start + len(whole)
+            ends = (whole[:SPAN], whole[-SPAN:]) if keep_ends and start == 0 else None
             yield Block(lines, start, end, long_lines=long_lines + long_here, ends=ends)
             start, long_lines = end, []
         if skipping:  # an endless last line: not complete, so not consumed and not kept in memory

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -49,7 +50,7 @@ class SecretSpan(msgspec.Struct, frozen=True, order=True):
     lead: bytes
 
 
-class Hit(msgspec.Struct, frozen=True, order=True):
+class Hit(NamedTuple):
     """Byte offsets of a secret in a text, and the rule that found it; never its value."""
 
     start: int
