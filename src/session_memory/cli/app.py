@@ -16,7 +16,7 @@ import click
 
 from session_memory import __version__
 from session_memory.cli.help_format import HelpContext
-from session_memory.cli.options import Callback, Option, option, telling_option
+from session_memory.cli.options import Callback, Option, option, printing_option
 from session_memory.cli.output import fit, message, safe, wants_color
 from session_memory.cli.parameters import take_text
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
@@ -296,7 +296,7 @@ def _take_help_option(command: click.Command) -> None:
     if command.add_help_option:
         command.add_help_option = False
         shown = "Show this message and exit."
-        command.params.append(telling_option(_HELP, shown, click.Context.get_help))
+        command.params.append(printing_option(_HELP, shown, click.Context.get_help))
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -423,7 +423,7 @@ def cli(
 
 
 cli.params.append(
-    telling_option(
+    printing_option(
         ["--version"], "Show the version and exit.", lambda _: f"session-memory {__version__}"
     )
 )

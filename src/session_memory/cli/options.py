@@ -26,12 +26,14 @@ def option(*names: str, **attrs: Any) -> Callable[[Callback], Callback]:
     return click.option(*names, cls=Option, **attrs)
 
 
-def telling_option(names: Sequence[str], help: str, tell: Callable[[click.Context], str]) -> Option:
+def printing_option(
+    names: Sequence[str], help: str, text_of: Callable[[click.Context], str]
+) -> Option:
     """An option that prints something instead of running the command."""
 
     def print_it(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
         if value and not context.resilient_parsing:
-            click.echo(tell(context), color=context.color)
+            click.echo(text_of(context), color=context.color)
             context.exit()
 
     return Option(
