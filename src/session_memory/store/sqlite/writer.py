@@ -150,11 +150,11 @@ class SqliteWriter:
         for state in states:
             texts.append(b"".join(state.bodies))
             state.bodies = []
-        told = manifests.of_commit(self._db, states, texts)
+        bodies = manifests.of_commit(self._db, states, texts)
         packed = share(
             [
                 pack(state.handle.id, text, manifest)
-                for state, text, manifest in zip(states, texts, told, strict=True)
+                for state, text, manifest in zip(states, texts, bodies, strict=True)
             ]
         )
         manifests.insert_segments(
