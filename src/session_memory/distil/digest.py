@@ -43,6 +43,7 @@ _QUEUED_CHARS = 2400  # enough for the objective; a longer paste says no more
 _MAX_QUEUED = 1000
 _WORDS_CHARS = 600
 _FINGERPRINT_MASK = (1 << 64) - 1
+_FINGERPRINT = blake2b(digest_size=16)  # copied for each event: making one takes twice as long
 
 # Where an objective comes from, best first.
 _OWN, _INHERITED, _DELEGATED, _TITLE, _WEAK = range(5)
@@ -77,7 +78,7 @@ class DigestBuilder:
         self.cures = CureLog()
         self.rules = logs.rules
         self.plans = PlanLog()
-        self.fingerprint = blake2b(digest_size=16).digest()
+        self.fingerprint = _FINGERPRINT.digest()
         self.events = self.turns = self.requests = 0
         self.interruptions = self.compactions = self.internal = 0
         self.first_at: int | None = None
@@ -103,7 +104,9 @@ class DigestBuilder:
         """Take in the next event."""
         self.events += 1
         number = (event.fingerprint & _FINGERPRINT_MASK).to_bytes(8, "little")
-        self.fingerprint = blake2b(self.fingerprint + number, digest_size=16).digest()
+        so_far = _FINGERPRINT.copy()
+        so_far.update(self.fingerprint + number)
+        self.fingerprint = so_far.digest()
         kind = event.kind
         if event.inherited:  # counted in the original session; here it is only context
             if kind == "user_prompt":
@@ -192,17 +195,18 @@ class DigestBuilder:
             self.internal += 1
             return
         self.turns += 1
+        own = without_own_text(text)
         latest = pos > self.last_prompt
         if latest:
             self.last_prompt = pos
             self.stopped, self.complaint = stops_work(text), None
-            self.user_words = excerpt(without_own_text(text), _CORRECTION_CHARS)
+            self.user_words = excerpt(own, _CORRECTION_CHARS)
         asks = is_request(text)
         self.asks = asks if latest else self.asks
         self.requests += asks
         self._objective(_OWN if asks else _WEAK, text, pos)
         if asks:
-            self.main_request.add(without_own_text(text), pos)
+            self.main_request.add(own, pos)
         if not 0 <= self.first_work < pos:
             return
         reading = read_prompt(text)

@@ -52,6 +52,7 @@ _SLACK = 4  # the list may outgrow its limit this much before it is cut: few cut
 _SAME_START = 40
 _MAX_RAN = 3000  # commands that may turn out to have left something open
 _OPEN = ("pending_item", "blocker")
+_HASH = blake2b(digest_size=12)  # copied for each: making a new one takes twice as long
 _TURN_TEXTS = 60  # texts read for labels in one turn; an agent that talks more repeats itself
 
 _IMPORTANCE: dict[ObservationType, int] = {
@@ -336,7 +337,8 @@ class Observer:
             shown = excerpt(shown, TEXT_CHARS)
         # Summaries are never repeated; only what may be repeated is compared by its words.
         said = shown if kind == "session_summary" else plain_words(shown) or shown
-        name = self._name + f"{kind}\0{said}".encode("utf-8", "replace")
+        name = _HASH.copy()
+        name.update(self._name + f"{kind}\0{said}".encode("utf-8", "replace"))
         return Observation(
             type=kind,
             status=status or _STATUS.get(kind, "active"),
@@ -345,7 +347,7 @@ class Observer:
             session=self._session,
             event=ref.event,
             origin=ref.origin,
-            hash=blake2b(name, digest_size=12).hexdigest(),
+            hash=name.hexdigest(),
             at=ref.at,
         )
 

@@ -28,6 +28,7 @@ LOOP_WINDOW = 12
 _COMMAND_CHARS = 300
 _SAMPLE_CHARS = 200
 _LOOP_CHARS = 120
+_KEPT_CHARS = 4096  # a call of more is compared by a hash: the last dozen stay in memory
 _MAX_OPEN = 2000  # calls whose result never came
 _SLACK = 4  # lists may outgrow their limit this much before they are cut: few cuts, bounded memory
 # Asking again whether something finished is how these tools are used.
@@ -68,7 +69,7 @@ class RunLog:
         self.calls_before_edit: int | None = None
         self._runs: list[Run] = []
         self._open: dict[str, Call] = {}
-        self._recent: deque[tuple[str, int]] = deque(maxlen=LOOP_WINDOW)
+        self._recent: deque[tuple[str, str | int]] = deque(maxlen=LOOP_WINDOW)
         self._failed: Run | None = None
 
     def call(self, event: SessionEvent, pos: int) -> None:
@@ -210,12 +211,13 @@ class RunLog:
     def _watch_loops(self, tool: str, command: str | None, text: str, edits: bool) -> None:
         if tool.lower().replace("_", "") in _POLLS:
             return
-        key = (tool, text_key(command or text))
+        said = command or text
+        key = (tool, said if len(said) <= _KEPT_CHARS else text_key(said))
         if edits and key not in self._recent:
             self._recent.clear()  # files changed: the same call may now give another result
         self._recent.append(key)
         if self._recent.count(key) >= LOOP_TIMES:
-            shown = excerpt(f"{tool}: {(command or text)[:_COMMAND_CHARS]}", _LOOP_CHARS)
+            shown = excerpt(f"{tool}: {said[:_COMMAND_CHARS]}", _LOOP_CHARS)
             if shown in self.loops or len(self.loops) < MAX_LOOPS:
                 self.loops[shown] = None
             else:

@@ -14,11 +14,14 @@ CALL_FOLDER = "session-memory-call-"
 """The working directory of a model call of ours that needs none begins so."""
 
 _IN_CALL_FOLDER = compiled(rf"(?:^|[/\\]){CALL_FOLDER}")
+_OURS = "session-memory"  # in each mark
 _FENCES = ((BEGIN, END), (PACK_BEGIN, PACK_END))
 
 
 def without_own_text(text: str) -> str:
     """The text without managed blocks, packs and notes; a block that never ends runs to the end."""
+    if _OURS not in text:
+        return text.replace(NOTHING_SAVED, "")
     for begin, end in _FENCES:
         start = text.find(begin)
         if start < 0:
