@@ -7,37 +7,13 @@ cannot be read, costs that time once.
 
 from __future__ import annotations
 
-import io
-import pickle
-from collections import deque
-
 from session_memory import __version__
 from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.hashing import blake2b
-from session_memory.core.schema import (
-    CommandRun,
-    Cure,
-    ErrorSeen,
-    Observation,
-    RuleStatement,
-    Session,
-    SessionEvent,
-)
-from session_memory.distil.attempts import Attempt, AttemptLog
-from session_memory.distil.checks import Check
-from session_memory.distil.cures import CureLog
+from session_memory.core.schema import Session, SessionEvent
 from session_memory.distil.digest import DigestBuilder
-from session_memory.distil.main_request import MainRequest
 from session_memory.distil.observe import Observer
-from session_memory.distil.outcome import Mark
-from session_memory.distil.plan_items import PlanItems
-from session_memory.distil.plans import PlanLog
-from session_memory.distil.rules import RuleLog
-from session_memory.distil.runs import Call, Run, RunLog
 from session_memory.distil.session_logs import SessionLogs
-from session_memory.distil.settled import ClosedTurn, TurnWork
-from session_memory.distil.turns import Ref, Turn
-from session_memory.distil.work import CheckResult, Tally, WorkLog
 from session_memory.store.checkpoints import CheckpointReader
 from session_memory.store.values import Checkpoint
 
@@ -87,10 +63,11 @@ def checkpoint(reading: Reading, name: str) -> Checkpoint | None:
     """Where the reading stands; None where making a checkpoint is not worth it."""
     if reading.builder.events < WORTHWHILE or reading.fresh < APART:
         return None
+    from session_memory.distil.written_reading import written  # few sessions are that long
+
     reading.fresh = 0
     reading.look_back()
-    body = pickle.dumps(reading, protocol=5)
-    return Checkpoint(name, reading.next_seq, reading.last_event, body)
+    return Checkpoint(name, reading.next_seq, reading.last_event, written(reading))
 
 
 def resume(store: CheckpointReader, session: Session, name: str) -> Reading | None:
@@ -98,30 +75,10 @@ def resume(store: CheckpointReader, session: Session, name: str) -> Reading | No
     found = store.checkpoint(session.id) if session.event_count >= WORTHWHILE else None
     if found is None or found.made_for != name:
         return None
+    from session_memory.distil.written_reading import read_again
+
     try:
-        reading = _Loader(io.BytesIO(found.body)).load()
+        reading = read_again(found.body)
     except Exception:  # noqa: BLE001 - whatever is wrong with it, the events are here
         return None
     return reading if isinstance(reading, Reading) else None
-
-
-_PARTS = (
-    *(Attempt, AttemptLog, Call, Check, CheckResult, ClosedTurn, CommandRun, Cure, CureLog),
-    *(DigestBuilder, ErrorSeen, MainRequest, Mark, Observation, Observer, PlanItems, PlanLog),
-    *(Reading, Ref, RuleLog, RuleStatement, Run, RunLog, SessionLogs, Tally, Turn, TurnWork),
-    *(WorkLog, deque),
-)
-"""All that a reading is made of, besides plain values."""
-
-
-_BY_NAME = {(part.__module__, part.__qualname__): part for part in _PARTS}
-
-
-class _Loader(pickle.Unpickler):
-    """Makes nothing but the parts of a reading, whatever the bytes ask for."""
-
-    def find_class(self, module_name: str, global_name: str) -> type:
-        try:
-            return _BY_NAME[module_name, global_name]
-        except KeyError:
-            raise pickle.UnpicklingError(f"a checkpoint has no {global_name}") from None
