@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from session_memory.distil.labels import labelled
+from session_memory.distil.plans import todos_in
 
 PAIRS = [
     ("attempts", "_SAYS_ERROR", "_ERROR_CUES"),
@@ -24,14 +25,17 @@ PAIRS = [
     ("outcome", "_CLAIMS", "_CLAIM_CUES"),
     ("plans", "_DECISION", "_DECISION_WORDS"),
     ("plans", "_TODO", "_TODO_WORDS"),
+    ("prompts", "_CORRECTS", "_CORRECT_CUES"),
     ("prompts", "_REJECTS", "_REJECT_CUES"),
     ("prompts", "_STOPS", "_STOPS_CUES"),
     ("put_right", "_WRONG_CALL", "_WRONG_CALL_CUES"),
     ("put_right", "_ADVICE", "_BEFORE_ADVICE"),
     ("substance", "_HEDGES", "_HEDGE_CUES"),
-    ("substance", "_QUOTED_OR_CITED", "_QUOTE_SIGNS"),
+    ("rule_terms", "_SHORT_FORMS", "_SHORT_CUES"),
+    ("substance", "_QUOTED", "_QUOTE_SIGNS"),
     ("substance", "_WORDING", "_WORDING_CUES"),
     ("turns", "_BOASTS", "_BOAST_CUES"),
+    ("turns", "_OFFERS", "_OFFER_CUES"),
     ("work", "_SHIPS", "_SHIPS_CUES"),
 ]
 
@@ -41,6 +45,12 @@ _ONE_OF = {
     "CATEGORY_SPACE": " ",
     "CATEGORY_NOT_WORD": "-",
 }
+
+
+CONCLUSION: Any = import_module("session_memory.distil.conclusion")
+SUBSTANCE: Any = import_module("session_memory.distil.substance")
+SIMILARITY: Any = import_module("session_memory.core.text.similarity")
+USER_WORDS: Any = import_module("session_memory.distil.user_words")
 
 
 def samples(parsed: Any) -> list[str]:
@@ -114,3 +124,48 @@ def test_every_label_is_found_in_every_spelling(label: str, line: str) -> None:
     for name in (label, label.upper(), label.capitalize()):
         text = f"See this: there\n```\ncode: here\n```\n{line.format(name)}\nand so on."
         assert [found.text for found in labelled(text)] == ["use SQLite"]
+
+
+def test_what_leads_up_to_something_begins_as_the_table_says() -> None:
+    pattern = CONCLUSION._LEADS_UP
+    texts = samples(import_module("re._parser").parse(pattern.pattern, pattern.flags))
+    found = [text for text in texts if text and pattern.match(text)]
+    assert len(found) > 100
+    for text in found:
+        assert CONCLUSION._leads_up(text), text
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("todo", "open", "remaining", "still open", "follow-up", "followup", "follow-ups"),
+        *("followups", "not done"),
+    ],
+)
+def test_every_label_of_what_is_left_is_found_in_every_spelling(label: str) -> None:
+    for name in (label, label.upper(), label.capitalize()):
+        for line in ("{}: write the docs", "- **{}:** write the docs", "_{}_ : write the docs"):
+            assert todos_in(f"See this: there\n{line.format(name)}\n") == ["write the docs"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fix `reader.py` — it’s slow → use SQLite’s C-API ✅ (v1.2)…",
+        "1️⃣ first_step … “second-step”",
+        "größer — Straße",
+        "日本語 and English",
+    ],
+)
+def test_words_between_other_signs_are_found_as_by_the_expression_for_all_letters(
+    text: str,
+) -> None:
+    assert SUBSTANCE._tokens(text) == SUBSTANCE._TOKEN.findall(text.replace("’", "'"))
+    plain = text.replace("’", "'").casefold()
+    assert SIMILARITY._words(text) == SIMILARITY._WORD.findall(plain)
+
+
+def test_what_was_pasted_below_its_source_is_left_out_and_the_rest_stays() -> None:
+    text = "See the log:\nline 1\nline 2\n\nDo this:\nnow\n\nThe docs say:\n\nquoted: here\n\nend"
+    kept = "See the log\n\nDo this:\nnow\n\nThe docs say\n\nend"
+    assert USER_WORDS._without_sources(text) == kept

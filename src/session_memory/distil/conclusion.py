@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -57,6 +58,14 @@ _LEADS_UP = compiled(
     r"|(?:you can|to (?:try|test|use)|try it)\b.*$",
     re.S,
 )
+# What leads up to something begins like this or with no letter, or ends with a colon.
+_LEADING = (
+    *("the", "all", "both", "full", "every", "existing", "unit", "integration", "e2e", "it"),
+    *("test", "check", "lint", "build", "type", "suite", "work ", "local ", "dev ", "app "),
+    *("server ", "site ", "i ", "i'll ", "ill ", "let me ", "now", "also", "so now", "you can"),
+    *("to ", "try it", "done", "fixed", "perfect", "great", "added", "ye", "ok", "final state"),
+    *("summary", "changes", "updated and", "commit", "pushed", "verif", "validated"),
+)
 # What tells by its end that it leads up to something.
 _ENDS_AS_STATE = compiled(
     r".{0,60}\b(?:is|are) (?:closed|ready (?:for|to) \w+|untouched|pushed)[.!]?$"
@@ -94,13 +103,17 @@ class _Part(msgspec.Struct, frozen=True):
 def conclusion(answer: str, request: str, limit: int) -> str:
     """The sentences of an answer that say what was done about a request."""
     parts = list(_parts(answer[:_READ_CHARS]))
-    about = _stems(request)
-    ranked = sorted(range(len(parts)), key=lambda at: (-_worth(parts, at, about), at))
+    lowered = [part.text.lower() for part in parts]
+    said = " ".join(lowered)
+    # Most words of a request are not in its answer: no part needs to be searched for those.
+    about = frozenset([stem for stem in _about(request) if stem in said])
+    shared = [_shared(text, about) for text in lowered]
+    ranked = sorted(range(len(parts)), key=lambda at: (-_worth(parts, at, shared[at]), at))
     taken: list[int] = []
     room = limit
     for at in ranked:
         length = len(parts[at].text) + 2
-        if length > room and not (room >= _ROOM and _shared(parts[at].text, about)):
+        if length > room and not (room >= _ROOM and shared[at]):
             continue
         taken.append(at)
         room -= length
@@ -122,24 +135,28 @@ def _joined(parts: list[_Part]) -> str:
 
 def shares_a_word(answer: str, request: str) -> bool:
     """Whether an answer is about what was asked, as far as its words show."""
-    about = _stems(request)
-    return any(_shared(line, about) for line in answer.splitlines())
+    about = _about(request)
+    return any(_shared(line.lower(), about) for line in answer.splitlines())
 
 
-def _worth(parts: list[_Part], at: int, about: frozenset[str]) -> int:
+def _worth(parts: list[_Part], at: int, shared: int) -> int:
     part = parts[at]
-    shared = min(_MOST_SHARED, _shared(part.text, about))
-    return shared + names_code(part.text) + (_FIRST if at == 0 and not part.is_item else 0)
+    first = _FIRST if at == 0 and not part.is_item else 0
+    return min(_MOST_SHARED, shared) + names_code(part.text) + first
 
 
-def _shared(text: str, about: frozenset[str]) -> int:
+def _shared(lowered: str, about: frozenset[str]) -> int:
     """How many words of the request a part takes up."""
-    lowered = text.lower()
     seen = [stem for stem in about if stem in lowered]
     if not seen:
         return 0  # as in most parts
     near = {word for word in lowered.split() for stem in seen if stem in word}
     return len(about & _stems(" ".join(near)))
+
+
+@lru_cache(maxsize=2)  # an answer is held against its request twice
+def _about(request: str) -> frozenset[str]:
+    return _stems(request)
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -176,6 +193,8 @@ def _parts(text: str) -> Iterator[_Part]:
         words = without_bullet(line) if marked else line
         is_item = words != line
         aside &= is_item  # prose below the list is about the whole again
+        if aside:
+            continue
         for sentence in sentences_of(without_cheers(plain(words))):
             said = without_start(_SUMMARY, sentence)
             if aside or not said or _says_nothing(said):
@@ -193,7 +212,7 @@ def _parts(text: str) -> Iterator[_Part]:
 
 def _says_nothing(said: str) -> bool:
     lowered = said.lower()
-    if said.endswith(("?", "—", "–")) or _LEADS_UP.match(lowered):
+    if said.endswith(("?", "—", "–")) or _leads_up(lowered):
         return True
     if (": " in said or said[:1].isdigit()) and _COUNTS.match(said):
         return True
@@ -201,6 +220,12 @@ def _says_nothing(said: str) -> bool:
         return True
     binding = _BINDING.match(said) if said.startswith("`") else None
     return binding is not None and not names_code(_BINDING.sub("", said))
+
+
+def _leads_up(lowered: str) -> bool:
+    if lowered[0].isalpha() and not (lowered.endswith(":") or lowered.startswith(_LEADING)):
+        return False
+    return _LEADS_UP.match(lowered) is not None
 
 
 def _is_telling(title: str) -> bool:

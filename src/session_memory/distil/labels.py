@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.core.schema import ObservationType
 from session_memory.core.text.masks import window
+from session_memory.distil.colons import before_colons
 from session_memory.distil.sentences import first_sentence, plain
 from session_memory.regex_cache import compiled
 
@@ -74,11 +75,9 @@ class Labelled(msgspec.Struct, frozen=True):
 
 def labelled(text: str) -> list[Labelled]:
     """All labelled statements of a text, in order."""
-    if ":" not in text and "：" not in text:
-        return []
+    if _ENDINGS.isdisjoint(before_colons(text)):
+        return []  # as in nearly every text
     seen = window(text)
-    if next(_labelling_colons(seen.replace("：", ":")), None) is None:
-        return []
     if "```" in seen or "~~~" in seen:
         seen = _FENCE.sub("", seen)
     found: list[Labelled] = []
@@ -106,7 +105,7 @@ def _candidates(text: str) -> Iterator[int]:
 
 
 def _labelling_colons(text: str) -> Iterator[int]:
-    """Colons behind the last letters of a label: nearly every text has none."""
+    """Colons behind the last letters of a label."""
     colon = text.find(":")
     while colon >= 0:
         if text[max(0, colon - 8) : colon].rstrip("*_ ")[-3:].lower() in _ENDINGS:

@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.core.digest import is_whole_plan
 from session_memory.core.text.masks import excerpt, window
+from session_memory.distil.colons import before_colons
 from session_memory.regex_cache import compiled
 
 ITEM_CHARS = 200
@@ -29,6 +30,9 @@ _DECISION_CUES = (
     *("ecision", "ecided", "ntscheidung", "e'll", "we will ", "We will ", "et's ", "DECISION"),
     "e are going to ",
 )
+_CHOICE_CUES = ("e'll", "e will ", "et's ", "e are going to ", "ecided to ")
+"""Each choice of one thing over another has one of these, before the others."""
+_DECISION_ENDINGS = frozenset(("ion", "ded", "ung"))
 _DECISION_WORDS = (
     *("decision", "decided", "entscheidung", "because", "since", "instead of", "rather than"),
 )
@@ -39,6 +43,8 @@ _TODO = compiled(
 )
 _TODO_WORDS = ("todo", "open", "remaining", "follow", "not done")
 """Each label has one of them."""
+_TODO_ENDINGS = frozenset(("odo", "pen", "ing", "-up", "wup", "ups", "one"))
+"""And ends with one of these."""
 
 
 class _Item(msgspec.Struct):
@@ -121,6 +127,9 @@ class PlanLog:
 def decisions_in(text: str) -> tuple[str, ...]:
     """Lines labelled as a decision, or that choose one thing over another with a reason."""
     # Cheap tests first: nearly every text has none.
+    is_labelled = not _DECISION_ENDINGS.isdisjoint(before_colons(text))
+    if not is_labelled and not any(map(text.__contains__, _CHOICE_CUES)):
+        return ()
     if not any(map(text.__contains__, _DECISION_CUES)):
         return ()
     if not any(map(text.lower().__contains__, _DECISION_WORDS)):
@@ -131,7 +140,9 @@ def decisions_in(text: str) -> tuple[str, ...]:
 
 def todos_in(text: str) -> list[str]:
     """Lines labelled as left to do."""
-    if ":" not in text or not any(map(text.lower().__contains__, _TODO_WORDS)):
+    if _TODO_ENDINGS.isdisjoint(before_colons(text)):
+        return []
+    if not any(map(text.lower().__contains__, _TODO_WORDS)):
         return []
     return [excerpt(match[1], ITEM_CHARS) for match in _TODO.finditer(window(text))]
 

@@ -100,7 +100,8 @@ _REJECTS = compiled(
 )
 # Each rejection in plain letters has one of these; few prompts have any.
 _REJECT_CUES = (
-    *("n't ", "nt ", "not ", "never work", "still ", "wrong", "incorrect", "broke"),
+    *("n't ", "dont ", "dnt ", "snt ", "rent ", "vent ", "cant ", "lnt ", "not ", "never work"),
+    *("still ", "wrong", "incorrect", "broke"),
     *("useless", "terrible", "worse", "revert", "undo", "roll", "discard", "nicht", "falsch"),
     *("marche", "fonctionne", "faux", "funciona", "sbagliato", "funziona", "niet"),
 )
@@ -119,6 +120,12 @@ _CORRECTS = compiled(
     r"|why (?:did|are|aren't|didn't|would|have) ?you\b|not what i\b"
     r"|(?:don't|do not|dont) (?:use|do|add|change|touch|remove|create|write|need|want|commit"
     r"|push)\b|stattdessen\b|plutôt\b)|^wrong\b"
+)
+# Each correction has one of these.
+_CORRECT_CUES = (
+    *("i said", "i meant", "i told", "i asked", "i already", "i did", "not", "wrong", "why "),
+    *("you forgot", "you missed", "you should", "you were", "you mis", "you ignored", "you keep"),
+    *("you broke", "you did", "you have", "don't ", "dont ", "stattdessen", "plutôt"),
 )
 
 _STOPS = compiled(
@@ -196,7 +203,9 @@ def _approval(clauses: list[tuple[str, bool]]) -> Approval | None:
 
 
 def _corrects(head: str, clauses: list[tuple[str, bool]]) -> bool:
-    if _CORRECTS_FIRST.match(head) or _CORRECTS.search(head):
+    if _CORRECTS_FIRST.match(head):
+        return True
+    if any(map(head.__contains__, _CORRECT_CUES)) and _CORRECTS.search(head):
         return True
     # "Could we use X instead?" proposes; "use X instead" corrects.
     return "instead" in head and any(

@@ -11,6 +11,7 @@ _TOKEN = compiled(r"[a-z][a-z0-9_.'/]*[a-z0-9]")
 _SHORT_FORMS = compiled(
     r"\b(do|did|does|should|is|are|was|were|would|could|has|have|must|need)(?:nt| not)\b"
 )
+_SHORT_CUES = (" not", "dont", "dnt", "snt", "arent", "erent", "avent", "ustnt")
 _LEAD = compiled(
     r"(?:(?:ok|okay|k|please|pls|also|and|but|so|no+(?=[,.!])|noo+|nope|nah|yes|yeah|yep|oh|ah|well"
     r"|hey|wait|whoa|hm+|actually|just|btw|then|now|again|dude|man|my dude|omfg|omg|wtf|ugh|ew|cool"
@@ -48,7 +49,7 @@ _SUFFIXES = ("ically", "ations", "ation", "ingly", "edly", "ings", "ing", "ies",
 def plain_form(sentence: str) -> str:
     """Lower case, one spelling of negations, without the words that only open a sentence."""
     text = sentence.replace("’", "'").lower()
-    if "nt" in text or " not" in text:
+    if any(map(text.__contains__, _SHORT_CUES)):
         text = _SHORT_FORMS.sub(r"\1n't", text)
     if " u " in text:
         text = text.replace(" u ", " you ")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from session_memory.core.text.masks import excerpt
 from session_memory.regex_cache import compiled
 
-_LINK = compiled(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
+_LINK = compiled(r"(?:!\[|\[)([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
 _BULLET = compiled(r"(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_PROSE = compiled(r"\||#{1,6}[ \t]|[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
 # A full stop inside "e.g. this" or "v1.2" ends nothing; one behind a bracket or quote does.
@@ -17,6 +17,7 @@ _SENTENCE_END = compiled(
     r"[.!?…。！？](?:(?<=[。！？])"
     r"|(?<!e\.g.)(?<!i\.e.)(?<!etc.)(?<!vs.)(?<!cf.)[)\]\"'`*_]*(?=\s|$))"
 )
+_MARKS = (".", "!", "?", "…", "。", "！", "？")
 _ENOUGH = 140
 _CHEER = compiled(r"[✅☑✔🎉✨🚀️⚡🔧📝]+ *")
 _CHEER_FIRST = compiled(
@@ -45,6 +46,10 @@ def sentences(text: str) -> Iterator[str]:
 
 def sentences_of(line: str) -> Iterator[str]:
     """The sentences of one line of prose."""
+    if not any(map(line[:-1].__contains__, _MARKS)):  # but at its end: one sentence
+        if line:
+            yield line.strip()
+        return
     start = 0
     for end in _SENTENCE_END.finditer(line):
         yield line[start : end.end()].strip()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 
 from session_memory.core.commands import words
+from session_memory.core.text.ascii_words import with_ascii_words
 from session_memory.regex_cache import compiled
 
 SHORT_CHARS = 120  # a longer text says something, whatever its words
@@ -102,6 +104,13 @@ def own_words(text: str) -> tuple[str, ...]:
     return tuple(_words_but(_COMMON, text))
 
 
+def has_own_words(text: str, least: int) -> bool:
+    """Whether it has so many of them; most texts show that with their first sentence."""
+    found = (match[0] for match in _TOKEN.finditer(text.replace("’", "'")))
+    own = (word for word in found if len(word) > 1 and word.lower() not in _COMMON)
+    return len(tuple(islice(own, least))) == least
+
+
 def own_terms(text: str) -> set[str]:
     """Its own words in lower case, each once."""
     found = set(_tokens(text.lower())) - _COMMON
@@ -113,9 +122,9 @@ def _words_but(left_out: frozenset[str], text: str) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    if text.isascii():
-        return _ASCII_TOKEN.findall(text)
-    return _TOKEN.findall(text.replace("’", "'"))
+    text = text.replace("’", "'")
+    plain = with_ascii_words(text)
+    return _TOKEN.findall(text) if plain is None else _ASCII_TOKEN.findall(plain)
 
 
 def is_unspaced(text: str) -> bool:
@@ -182,7 +191,7 @@ _CODE = compiled(
 _IN_QUOTES = r"[“\"`](?:(?<=[“\"])[^“”\"\n]{15,}+[”\"]|(?<=`)[^`\n]{16,}+(?<=[.!?…])`)"
 _QUOTED = compiled(_IN_QUOTES)
 _QUOTED_OR_CITED = compiled(_IN_QUOTES + r"|^\s*>.*$", re.M)
-_QUOTE_SIGNS = ('"', "`", ">", "“")
+_QUOTE_SIGNS = ('"', "“", ".`", "!`", "?`", "…`")  # what is set as code is a sentence in few texts
 _WORDING = compiled(
     r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline"
     r"|(?:re-?wrote|reworded|rephrased)\b[^.]{0,60}\b(?:prose|copy|story|wording|sentences?))\b",
@@ -252,9 +261,10 @@ def is_draft(text: str) -> bool:
     """Whether it is about the wording of a text: much of it is a quotation."""
     if any(map(text.lower().__contains__, _WORDING_CUES)) and _WORDING.search(text):
         return True
-    if not any(map(text.__contains__, _QUOTE_SIGNS)):
+    cites = ">" in text
+    if not cites and not any(map(text.__contains__, _QUOTE_SIGNS)):
         return False
-    quotes = _QUOTED_OR_CITED if ">" in text else _QUOTED
+    quotes = _QUOTED_OR_CITED if cites else _QUOTED
     quoted = sum(len(match[0]) for match in quotes.finditer(text))
     return quoted > _DRAFT_SHARE * len(text)
 
@@ -266,6 +276,7 @@ def asks_for_fact(text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=16)  # a turn and its request are both judged by what was asked
 def directs(text: str) -> bool:
     """Whether an input asks for work, and says on what."""
     if is_question(text) or is_operation(text):

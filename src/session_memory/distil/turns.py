@@ -17,11 +17,11 @@ from session_memory.distil.sentences import opening, sentences
 from session_memory.distil.substance import (
     asks_for_fact,
     directs,
+    has_own_words,
     is_draft,
     is_unspaced,
     names_code,
     names_something,
-    own_words,
     telling_words,
 )
 from session_memory.regex_cache import compiled
@@ -67,6 +67,11 @@ _OFFERS = compiled(
     r"|\brecommend(?:ed|ation|ing)?\b|i think so|best fit:|this should fix|should i\b"
     r"|reply with|what would you like|^good question)"
 )
+_OFFER_CUES = (
+    *("here are ", "would you like", "want me to", "do you want", "which o", "let me know", "i'd "),
+    *("id ", "i’d ", "recommend", "i think so", "best fit:", "should fix", "should i"),
+    *("reply with", "good question"),
+)
 _BOASTS = compiled(
     r"\b(?:fully functional|comprehensive(?:ly)?|complete set"
     r"|successfully (?:created|implemented|completed))\b"
@@ -89,6 +94,11 @@ _STYLE = compiled(
     r"\d(?:px|rem|em)\b|#[0-9a-f]{6}\b|\b(?:fonts?|padding|margins?|colou?rs?|borders?|aligned|centered|animation"
     r"|bigger|smaller|gradient|opacity|hover|spacing)\b"
 )
+_STYLE_CUES = (
+    *("#", "font", "padding", "margin", "color", "colour", "border", "aligned", "centered"),
+    *("animation", "bigger", "smaller", "gradient", "opacity", "hover", "spacing"),
+)
+_SIZE = compiled(r"\d(?:px|rem|em)\b")
 _COSMETIC = 2
 _CUT_QUOTE = compiled(r"\bI also\b|^[^“]*”|^[^\"]*\"[^\"]*$")
 _LOOKS = compiled(r"\.(?:css|scss|less|html?|svg|png|gif)$|^/tmp/|[\\/]\.(?:claude|codex)[\\/]")
@@ -184,11 +194,11 @@ class Turn:
         if is_draft(told) or is_draft(answer[:_DRAFT_CHARS]) or told.endswith((":", "?")):
             return True
         said = told.lower()
-        if _OFFERS.search(said) or _boasts(said) or len(_STYLE.findall(said)) >= _COSMETIC:
+        if _offers(said) or _boasts(said) or _is_about_looks(said):
             return True
         if self.edits:
-            tells = own_words(f"{self.asked or self.hint} {told}")
-            return self.only_looks_changed() or len(tells) < _ANSWER_TELLS
+            asked = self.asked or self.hint
+            return self.only_looks_changed() or not has_own_words(f"{asked} {told}", _ANSWER_TELLS)
         if _is_short(answer) or not self.asked:
             return True
         if len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None:
@@ -248,6 +258,16 @@ class Turn:
         return f" [edited {shown}{more}]"
 
 
+def _offers(lowered: str) -> bool:
+    return any(map(lowered.__contains__, _OFFER_CUES)) and _OFFERS.search(lowered) is not None
+
+
+def _is_about_looks(lowered: str) -> bool:
+    if not any(map(lowered.__contains__, _STYLE_CUES)) and not _SIZE.search(lowered):
+        return False
+    return len(_STYLE.findall(lowered)) >= _COSMETIC
+
+
 def _boasts(lowered: str) -> bool:
     return any(map(lowered.__contains__, _BOAST_CUES)) and _BOASTS.search(lowered) is not None
 
@@ -257,12 +277,12 @@ def _is_short(answer: str) -> bool:
     least, enough = _SHORT_ANSWER
     if len(answer) >= enough:
         return False
-    return len(answer) < least or len(own_words(answer)) < _ANSWER_TELLS
+    return len(answer) < least or not has_own_words(answer, _ANSWER_TELLS)
 
 
 def claims_little(claim: str) -> bool:
     """True for "Done!", which does not say what, and for what git history shows anyway."""
-    if len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None:
+    if not has_own_words(claim, _CLAIM_TELLS) or _SHIPPED.match(claim) is not None:
         return True
     if is_draft(claim) or not names_code(claim) or _boasts(claim.lower()):
         return True

@@ -49,10 +49,8 @@ _DOCUMENT = compiled(
 _DOCUMENT_MARKS = 4
 # Behind a colon at the end of a line stands what was pasted.
 _INTRODUCES = compiled(r":[ \t]*\n")
-# Where the line before the colon names whose words they are, so does a short one. Only a line that
-# ends with a colon is looked at closely.
+# Where the line before the colon names whose words they are, so does a short one.
 _SOURCE = compiled(
-    r"^(?=[^\n]*:[ \t]*\n)"
     r"([^\n]{0,120}\b(?:issues?|tickets?|readme|docs?|documentation|text|error|output|logs?"
     r"|comments?|page|article|message|e?mail|review|file|snippet|description|says?|said|wrote"
     r"|reads|reports?|got|pasted?|quote|meldung|fehler|ausgabe|texte|erreur|mensaje)\b"
@@ -113,8 +111,7 @@ def _answers(text: str) -> str:
 def _typed_part(text: str) -> str:
     said = typed(without_own_text(text))
     said = without_start(_SLASH_COMMAND, without_start(_FLAGS, said))
-    if _INTRODUCES.search(said):
-        said = _SOURCE.sub(r"\1\n", said)
+    said = _without_sources(said)
     if not said or _NOT_TYPED.match(said) or is_probe(said):
         return ""
     if len(said) > _PASTED_CHARS:
@@ -126,6 +123,19 @@ def _typed_part(text: str) -> str:
         if len(said) > _LONG_CHARS or _is_document(said):
             return ""
     return said.strip()
+
+
+def _without_sources(text: str) -> str:
+    """The text without what was pasted below a line that says whose words they are."""
+    kept: list[str] = []
+    here = 0
+    for colon in _INTRODUCES.finditer(text):
+        start = text.rfind("\n", 0, colon.start()) + 1
+        found = _SOURCE.match(text, start) if start >= here else None
+        if found is not None:
+            kept += (text[here:start], found[1], "\n")
+            here = found.end()
+    return "".join((*kept, text[here:])) if kept else text
 
 
 def _is_document(text: str) -> bool:

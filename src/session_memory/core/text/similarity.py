@@ -5,15 +5,18 @@ A wrong yes closes work that is still open, a wrong no leaves a line too many: i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
 
+from session_memory.core.text.ascii_words import with_ascii_words
 from session_memory.regex_cache import compiled
 
 CONTAINED_CHARS = 18
 _MIN_TERMS = 3
 _WORD = compiled(r"\w+(?:[.\-/:#']\w+)*")
+_ASCII_WORD = compiled(_WORD.pattern, re.A)
 _TAG = compiled(r"\[REDACTED_SECRET:[^\]\s]{1,64}\]")
 _SMALL = frozenset(
     [
@@ -88,7 +91,9 @@ def plain_words(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(untagged(text).replace("’", "'").casefold())
+    text = untagged(text).replace("’", "'").casefold()
+    plain = with_ascii_words(text)
+    return _WORD.findall(text) if plain is None else _ASCII_WORD.findall(plain)
 
 
 def same_thing(one: Phrase, other: Phrase) -> bool:
