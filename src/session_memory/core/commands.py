@@ -15,10 +15,11 @@ _NESTING = 3
 _HEREDOC = compiled(
     r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1([^\n]*)\n(?:[^\n]*\n)*?(?:[ \t]*\2[ \t]*$|[^\n]*\Z)", re.M
 )
-# A word, or what joins two commands. Plain letters come first and in runs: one by one, each would
-# be tried against all the rest.
+# A word, or what joins two commands. A word without quotes and redirections comes first, and what
+# is plain in any other in runs: sign by sign, each would be tried against all the rest.
 _TOKEN = compiled(
-    r"""[ \t]*(?:((?:[^\s'"|;&<>\\$\d]+|\d+(?![\d>])|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
+    r"""[ \t]*(?:([^\s'"|;&<>\\$]+(?=[\s|;&]|\Z))"""
+    r"""|((?:[^\s'"|;&<>\\$\d]+|\d+(?![\d>])|'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*\""""
     r"""|\$\([^()]*\)|\\.|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
     r"|(&&|\|\|&?|\|&?|;|&|\n)|.)",
     re.S,
@@ -215,9 +216,9 @@ def _split(command: str) -> list[tuple[list[str], str]]:
     """Simple commands, each with the joint that follows it ('' for the last)."""
     pieces: list[tuple[list[str], str]] = []
     words: list[str] = []
-    for token, joint in _TOKEN.findall(command):
-        if token:
-            word = token.strip("(){}")
+    for plain, quoted, joint in _TOKEN.findall(command):
+        if plain or quoted:
+            word = (plain or quoted).strip("(){}")
             if word and word != "!":
                 words.append(word)
         elif joint and words:

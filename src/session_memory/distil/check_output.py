@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from session_memory.core.text.masks import window, without_colour
@@ -29,6 +30,7 @@ _PASSED = compiled(
     r"|built in\b)|^(?:ok\s+\S|pass\b|ok\b|\s*finished `?\w+)|(?<![a-z])exit[ :=]{1,2}0\b",
     re.M,
 )
+_PASSED_CUES = ("pass", "0 ", "no ", "built in", "ok", "finished", "exit")
 _CONTENT = (
     *("build success", "test result: ok", "success: no issues", "build_ok"),
     *("compiled successfully", "no fixes applied"),
@@ -41,6 +43,13 @@ _STILL_RUNNING = compiled(
 )
 
 
+def _having(cues: tuple[str, ...], lowered: list[str], lines: list[str]) -> Iterator[str]:
+    """The lines that have a cue: neither summary goes on behind the end of its line."""
+    for low, line in zip(lowered, lines, strict=True):
+        if any(map(low.__contains__, cues)):
+            yield line
+
+
 @lru_cache(maxsize=2)  # calls and their counts ask about the same output
 def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
     """Whether a verification passed; None where the log does not tell (background, cut output)."""
@@ -51,9 +60,12 @@ def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool)
         return exit_code == 0 if exit_code is not None else False
     seen = without_colour(window(text))
     lowered = seen.lower()
-    if any(map(lowered.__contains__, _FAILED_CUES)) and _FAILED.search(seen):
+    lines = lowered.split("\n")
+    if any(map(_FAILED.search, _having(_FAILED_CUES, lines, seen.split("\n")))):
         return False
-    if any(map(lowered.__contains__, _CONTENT)) or _PASSED.search(lowered):
+    if any(map(lowered.__contains__, _CONTENT)):
+        return True
+    if any(map(_PASSED.search, _having(_PASSED_CUES, lines, lines))):
         return True
     if any(map(seen.__contains__, _TROUBLES)) or _TROUBLE.search(seen):
         return False

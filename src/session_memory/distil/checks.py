@@ -114,6 +114,7 @@ _TASK_RUNNERS = words(
 )
 _PACKAGE_MANAGERS = words("npm pnpm yarn bun composer deno")
 _TASK_VERBS = frozenset(("run", "run-script", "-s", "task"))
+_INTERPRETERS = SHELLS | words("node php ruby")
 _TASK_NAME = compiled(
     r"(?P<types>type-?check|types?$|tsc|mypy|pyright)"
     r"|(?P<lint>lint|format[:_-]?check|fmt[:_-]?check|check[:_-]?(?:format|fmt)|checks?$|vet$|clippy|audit)"
@@ -182,7 +183,7 @@ def check_of(command: str) -> Check | None:
     exit_tells = True
     for step in steps(command):
         kind = _kind_of(step)
-        if kind is not None:
+        if kind is not None and _ASKS_ONLY.isdisjoint(step.words):
             kinds[kind] = None
             exit_tells = exit_tells and not step.hides_exit
     return Check(tuple(kinds), exit_tells) if kinds else None
@@ -190,15 +191,16 @@ def check_of(command: str) -> Check | None:
 
 def _kind_of(step: Step) -> CheckKind | None:
     program, words = step.program, step.words
-    if not _ASKS_ONLY.isdisjoint(words):
-        return None
     if program in _FORMATTERS and (program not in ("ruff", "cargo") or words[:1] in _FORMAT_VERBS):
         return "lint" if not _CHECK_FLAGS.isdisjoint(words) else None
     kind = _BY_PROGRAM.get(program)
     if kind is not None:
         return kind
-    plain = _arguments(words)
     known = _BY_SUBCOMMAND.get(program, {})
+    runs_script = program in _INTERPRETERS or is_python(program)
+    if not (known or runs_script or program in _TASK_RUNNERS):
+        return _kind_of_script(program)
+    plain = _arguments(words)
     for word in plain[:2]:
         if word in known:
             return known[word]
@@ -207,7 +209,7 @@ def _kind_of(step: Step) -> CheckKind | None:
             return known[flag]
     if program in _TASK_RUNNERS:
         return _kind_of_task(program, plain)
-    if (is_python(program) or program in SHELLS or program in ("node", "php", "ruby")) and plain:
+    if runs_script and plain:
         script = program_name(plain[0])
         return _kind_of(Step(script, tuple(plain[1:]), step.hides_exit)) or _kind_of_script(script)
     return _kind_of_script(program)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 import msgspec
@@ -20,6 +21,14 @@ _BREAKS = bytes(
 def words_in(text: str) -> list[str]:
     """The words of a text without the marks around them."""
     return text.encode("utf-8", "replace").translate(_BREAKS).decode("utf-8", "replace").split()
+
+
+def lines_with(cues: Iterable[str], text: str) -> list[str]:
+    """The lines of a text that have a cue: all that a pattern needs to see that leaves no line."""
+    present = [cue for cue in cues if cue in text]
+    if not present:
+        return []
+    return [line for line in text.split("\n") if any(map(line.__contains__, present))]
 
 
 class Cued(msgspec.Struct, frozen=True):

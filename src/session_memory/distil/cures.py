@@ -180,6 +180,7 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
     """The way from a failed command to the same thing working."""
     wrong_call = is_wrong_call(failed)
     looks, verifies = reads_only(command_of(failed)), check_of(command_of(failed)) is not None
+    may_drop = bool(failed.error) and not looks and not is_script(failed)
     edits: list[Attempt] = []
     commands: list[Attempt] = []
     missing = _MISSING_MODULE.search("\n".join(failed.errors))
@@ -197,7 +198,7 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
             ]
             if brought and not reads_only(command_of(attempt)):
                 return "install", brought, attempt
-        if worked and is_without_the_refused(failed, attempt):
+        if worked and may_drop and is_without_the_refused(failed, attempt):
             return "command", [attempt], attempt
         advised = worked and was_advised(failed, attempt)
         may_differ = not (looks or verifies or edits or commands) and (worked or is_script(failed))
@@ -328,14 +329,19 @@ def _edit_retry(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
     """A file that had to be read before it could be edited."""
     reads: list[Attempt] = []
     names = [file_name(path) for path in failed.files]
+    files = frozenset(failed.files)
     for attempt in later:
         if not attempt.worked:
             continue
+        touched = not files.isdisjoint(attempt.files)
+        named = attempt.command is not None and any(map(attempt.command.__contains__, names))
+        if not (touched or named):
+            continue
         if attempt.command and reads_only(attempt.command):
-            if any(name in attempt.command for name in names):
+            if named:
                 reads.append(attempt)
             continue
-        if not set(attempt.files) & set(failed.files):
+        if not touched:
             continue
         if attempt.tool == failed.tool:
             return ("command", [*reads, attempt], attempt) if reads else None

@@ -5,10 +5,10 @@ They are no checks of a project, but where there is no test they are what verifi
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from session_memory.core.commands import Step, steps, words
+from session_memory.distil.cued_patterns import lines_with
 from session_memory.regex_cache import compiled
 
 _PUBLISHERS = words("npm pnpm yarn bun cargo twine poetry uv hatch gem")
@@ -36,7 +36,7 @@ _HINT_WORDS = (
 _HINTS = compiled(rf"\b(?:{'|'.join(_HINT_WORDS)})\b")
 _ASKS_ONLY = words("--help -h --dry-run --abort")
 # A pipe hides the exit code; these begin the line in which git and others refuse.
-_REFUSES = compiled(r"^\s*(?:! \[(?:remote )?rejected\]|error: |fatal: |npm (?:ERR!|error))", re.M)
+_REFUSES = compiled(r"\s*(?:! \[(?:remote )?rejected\]|error: |fatal: |npm (?:ERR!|error))")
 
 _REFUSAL_CUES = ("rejected]", "error: ", "fatal: ", "npm ERR!", "npm error")
 
@@ -51,7 +51,7 @@ def delivers(command: str) -> bool:
 
 def was_refused(command: str, output: str) -> bool:
     """Whether the output says so where a pipe hides the exit code."""
-    if not any(map(output.__contains__, _REFUSAL_CUES)) or not _REFUSES.search(output):
+    if not any(map(_REFUSES.match, lines_with(_REFUSAL_CUES, output))):
         return False
     return any(step.hides_exit for step in steps(command) if _delivers(step))
 

@@ -8,7 +8,7 @@ of a commit is the one it was given.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -74,9 +74,14 @@ def commit_subjects(attempt: Attempt) -> list[str]:
     if attempt.command is None or "commit" not in attempt.command or not attempt.worked:
         return []
     output = _printed(attempt)
-    made = [excerpt(found[3], _SUBJECT_CHARS) for found in _COMMITTED.finditer(output)]
+    made = [excerpt(found[3], _SUBJECT_CHARS) for found in _commits_in(output)]
     given = _unseen_commit(attempt.command, output) if not made else ""
     return [given] if given else made
+
+
+def _commits_in(output: str) -> Iterable[re.Match[str]]:
+    """Git's own lines about commits; each begins with a bracket."""
+    return _COMMITTED.finditer(output) if output.startswith("[") or "\n[" in output else ()
 
 
 def _runs_git(command: str, verb: str) -> bool:
@@ -130,7 +135,7 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
                 state, subject=subject, committed_seq=attempt.seq, merged=False
             )
     if "commit" in command or "rebase" in command or "cherry-pick" in command:
-        for found in _COMMITTED.finditer(output):
+        for found in _commits_in(output):
             state = msgspec.structs.replace(
                 _on_branch(state, found[1]),
                 commit=found[2],
@@ -140,10 +145,11 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
                 merged=False,
             )
     if "git push" in command or " push " in command:
-        if not _PUSHED.search(output) and _is_unseen_push(attempt, output):
+        lines = list(_PUSHED.finditer(output)) if " -> " in output else []
+        if not lines and _is_unseen_push(attempt, output):
             is_main = state.branch in MAIN_BRANCHES
             state = msgspec.structs.replace(state, pushed=True, merged=is_main or state.merged)
-        for pushed in _PUSHED.finditer(output):
+        for pushed in lines:
             if pushed[2] in MAIN_BRANCHES:
                 state = msgspec.structs.replace(state, pushed=True, merged=True)
             elif pushed[2] == state.branch:

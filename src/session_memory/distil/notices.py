@@ -11,7 +11,8 @@ from session_memory.core.schema import Notice, NoticeKind
 from session_memory.distil.attempts import Attempt
 from session_memory.regex_cache import compiled
 
-_LIKELY = ("pull request", "protected branch", "is behind", "fetch first", "in use", "EADDRINUSE")
+_LIKELY_OF_SERVERS = ("in use", "EADDRINUSE")
+_LIKELY = ("pull request", "protected branch", "is behind", "fetch first", *_LIKELY_OF_SERVERS)
 # What hosts answer to a push to a branch that takes pull requests only. Where the push went
 # through all the same, its owner is free to do so and the branch is no news.
 _PROTECTED = compiled(
@@ -31,7 +32,10 @@ def find_notices(attempts: Iterable[Attempt]) -> tuple[Notice, ...]:
     """Each notice once, with the event of its last output."""
     notices: dict[tuple[NoticeKind, str], Notice] = {}
     for attempt in attempts:
-        if attempt.command is None or not any(map(attempt.output.__contains__, _LIKELY)):
+        if attempt.command is None:
+            continue
+        likely = _LIKELY if "git" in attempt.command else _LIKELY_OF_SERVERS
+        if not any(map(attempt.output.__contains__, likely)):
             continue
         seq = attempt.result_seq or attempt.seq
         for kind, subject in _notices_in(attempt.command, attempt.output):

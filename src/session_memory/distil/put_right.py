@@ -8,6 +8,7 @@ from functools import lru_cache
 from session_memory.core.commands import Step, normalized, reads_only, steps, words
 from session_memory.core.text.masks import mask
 from session_memory.distil.attempts import Attempt
+from session_memory.distil.cued_patterns import lines_with
 from session_memory.regex_cache import compiled
 
 _NO_PROGRAM = compiled(
@@ -70,8 +71,7 @@ def is_wrong_call(attempt: Attempt) -> bool:
 
 @lru_cache(maxsize=256)  # the outcome and every search for a cure look at the same outputs
 def _says_wrong_call(output: str) -> bool:
-    lowered = output.lower()
-    if any(map(lowered.__contains__, _WRONG_CALL_CUES)) and _WRONG_CALL.search(lowered):
+    if any(map(_WRONG_CALL.search, lines_with(_WRONG_CALL_CUES, output.lower()))):
         return True
     return _NO_PROGRAM.search(output) is not None
 
@@ -107,20 +107,23 @@ def is_put_right(failed: Attempt, other: Attempt) -> bool:
 def is_without_the_refused(failed: Attempt, other: Attempt) -> bool:
     """The same call but for one word or option, and the error names what was dropped.
 
-    `--claim` after "already claimed by x", or the value of `--output` that the error quotes.
+    `--claim` after "already claimed by x", or the value of `--output` that the error quotes. To be
+    asked of a failure with an error that is no script and does more than look.
     """
-    error = failed.error
-    if not error or reads_only(command_of(failed)) or is_script(failed) or is_script(other):
+    if is_script(other):
         return False
     for mine in telling_steps(command_of(failed)):
+        if len(mine.words) <= _FEW_WORDS:
+            continue
         for theirs in telling_steps(command_of(other)):
             if mine.program != theirs.program or plain_words(mine)[:1] != plain_words(theirs)[:1]:
                 continue
             dropped = [word for word in mine.words if word not in theirs.words]
             added = [word for word in theirs.words if word not in mine.words]
-            few = len(dropped) == 1 and len(added) <= _FEW_WORDS and len(mine.words) > _FEW_WORDS
+            few = len(dropped) == 1 and len(added) <= _FEW_WORDS
             name = _unquoted(dropped[0]).lstrip("-") if few and _is_of_option(mine, dropped) else ""
-            if len(name) >= _LEAST_NAME and name in error and not silences(failed, other):
+            is_named = len(name) >= _LEAST_NAME and name in failed.error
+            if is_named and not silences(failed, other):
                 return True
     return False
 
@@ -142,12 +145,12 @@ def _is_script_put_right(failed: Attempt, other: Attempt) -> bool:
     heads = {_SCRIPT.split(command_of(attempt), 1)[0] for attempt in (failed, other)}
     if len(heads) == 1 and max(len(command_of(failed)), len(command_of(other))) > _SHORT_SCRIPT:
         return False
+    families = {_family(name) for name in programs(failed)}
+    if families.isdisjoint([_family(name) for name in programs(other)]):
+        return False
     one, two = (set(_SCRIPT_WORD.findall(command_of(attempt))) for attempt in (failed, other))
     shared = len(one & two) / max(1, len(one), len(two))
-    same_program = {_family(name) for name in programs(failed)} & {
-        _family(name) for name in programs(other)
-    }
-    return bool(same_program) and len(one) >= _LEAST_SCRIPT_WORDS and shared >= _SAME_SCRIPT
+    return len(one) >= _LEAST_SCRIPT_WORDS and shared >= _SAME_SCRIPT
 
 
 def is_script(attempt: Attempt) -> bool:

@@ -17,7 +17,7 @@ from session_memory.regex_cache import compiled
 
 # What makes work leave the session: a commit, a push, a request to merge, a release. Each has one
 # of these words.
-_SHIPS_CUES = ("git ", "gh ", "publish", "vercel", "fly", "netlify")
+_SHIPS_CUES = ("commit", "push", "merge", "gh pr ", "gh workflow", "publish", "deploy", "--prod")
 _SHIPS = compiled(
     r"\bgit (?:-C \S+ )?(?:commit|push|merge)\b|\bgh pr (?:create|merge)\b|\bgh workflow run\b"
     r"|\b(?:npm|pnpm|cargo|twine|poetry|uv) publish\b|\b(?:vercel|fly|netlify)\b.*(?:deploy|--prod)"

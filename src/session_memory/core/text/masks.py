@@ -18,7 +18,11 @@ _CODE_SUFFIX = (
 )
 # Order matters: a time holds numbers, a path holds words, so the larger thing is tried first.
 _VARIABLE = compiled(
-    r"(?P<keep><(?:time|uuid|url|str|path|hex|n)>)"
+    # Words of letters alone come first and in runs: nothing of them is masked, and one by one each
+    # letter would be tried against all the rest.
+    r"(?P<plain>[A-Za-z]+(?:'[a-z]+)?(?:[,;:.)]? +[A-Za-z]+(?:'[a-z]+)?)*"
+    r"(?=[ ,;)]|:(?![\\/])|\.(?: |$)|$))"
+    r"|(?P<keep><(?:time|uuid|url|str|path|hex|n)>)"
     r"|\[(?P<secret>REDACTED_SECRET)(?::[^\]\s]{1,64})?\]"
     r"|(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|\b\d{4}-\d\d-\d\d\b|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b)"
@@ -58,6 +62,11 @@ _PREFACE = compiled(
     # Tests that passed or were left out, and what was running: their names may tell of errors.
     r"|\W{0,3}(?:pass(?:ed)?|ok|skip(?:ped)?|todo)(?: ?\W |\)|\]).*|[✓✔√○↓] .*|--- (?:pass|skip).*"
     r"|current command:.*|\[?request interrupted.*)$"
+)
+# What begins with a letter begins like one of these.
+_PREFACES = (
+    *("exit code", "chunk id:", "wall time:", "process ", "output:", "original token", "error: ("),
+    *("signal: (", "traceback (", "pass", "ok", "skip", "todo", "current command:", "request int"),
 )
 _WARNING = compiled(r"(?:npm )?warn|\W*⚠", re.I)
 _TELLING = (
@@ -106,7 +115,7 @@ def _masked_number(match: re.Match[str]) -> str:
 
 def _masked(match: re.Match[str]) -> str:
     group = match.lastgroup
-    if group == "keep":
+    if group in ("plain", "keep"):
         return match[0]
     if group == "secret":
         return "[REDACTED_SECRET]"  # its tag is keyed by the store: the same error must stay equal
@@ -138,29 +147,34 @@ def _telling_lines(text: str) -> tuple[str, ...]:
     if "Traceback (most recent" in seen:
         picked += [line for line in reversed(lines) if _RAISED.match(line)][:1]
     # Few of the words stand in any one output: that spares most comparisons.
-    lowered = "\n".join(lines).lower()
-    surely = [word for word in _TELLING if word in lowered]
-    perhaps = [word for word in _PERHAPS_TELLING if word in lowered]
-    telling = [line for line in lines if _tells(line, surely)] if surely else []
+    lowered = [line.lower() for line in lines]
+    whole = "\n".join(lowered)
+    surely = [word for word in _TELLING if word in whole]
+    perhaps = [word for word in _PERHAPS_TELLING if word in whole]
+    pairs = list(zip(lines, lowered, strict=True))
+    telling = [line for line, low in pairs if _tells(low, surely)] if surely else []
     warnings = [line for line in telling if _WARNING.match(line)]
     picked += [line for line in telling if line not in warnings] if warnings else telling
     picked += warnings
-    picked += [line for line in lines if _has_one(line, perhaps) or _FINDING.match(line)]
+    picked += [line for line, low in pairs if _has_one(low, perhaps) or _is_finding(line)]
     # A long output without a telling line is what the program found, not what went wrong.
     if not picked and len(lines) <= _SHORT_LINES:
         picked = lines[:1]
     return tuple(dict.fromkeys(picked))
 
 
-def _tells(line: str, words: list[str]) -> bool:
-    lowered = line.lower()
+def _tells(lowered: str, words: list[str]) -> bool:
     if not any(map(lowered.__contains__, words)):
         return False
     return not (("no " in lowered or "0 " in lowered) and _NO_ERROR.search(lowered))
 
 
-def _has_one(line: str, words: list[str]) -> bool:
-    return bool(words) and any(map(line.lower().__contains__, words))
+def _has_one(lowered: str, words: list[str]) -> bool:
+    return bool(words) and any(map(lowered.__contains__, words))
+
+
+def _is_finding(line: str) -> bool:
+    return ":" in line and _FINDING.match(line) is not None
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -174,6 +188,8 @@ def excerpt(text: str, limit: int) -> str:
 
 def _flat(text: str) -> str:
     """The text in one line without terminal escapes, with single blanks."""
+    if "  " not in text and text.isprintable():  # no blank but the ordinary one is printable
+        return text.strip(" ")
     line = " ".join(text.split())
     return line if line.isprintable() else " ".join(_ANSI.sub("", text).split())
 
@@ -194,6 +210,12 @@ def _candidate_lines(text: str) -> list[str]:
     lines: list[str] = []
     for raw in without_colour(text).splitlines():
         line = raw.strip()[:_LINE_CHARS]
-        if line and not _PREFACE.match(line.lower()):
+        if line and not _is_preface(line.lower()):
             lines.append(_TAG.sub("", line) if line[0] == "<" or line[-1] == ">" else line)
     return lines
+
+
+def _is_preface(lowered: str) -> bool:
+    if lowered[0].isalpha() and not lowered.startswith(_PREFACES):
+        return False
+    return _PREFACE.match(lowered) is not None
