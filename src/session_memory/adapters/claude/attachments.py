@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.claude.events import Emitter, Record
+from session_memory.adapters.claude.events import Emitter, Fields
+from session_memory.adapters.claude.records import Record
 from session_memory.adapters.claude.text import split_user_text, text_of
 from session_memory.adapters.common import Json, as_list, as_object, as_text
 from session_memory.adapters.excerpt import EXCERPT, compact_json, excerpt
@@ -95,7 +96,7 @@ _REPEATS = frozenset(
 
 def attachment(record: Record, out: Emitter) -> None:
     """A queued prompt, a hook's output, a file, or one of many kinds that are only counted."""
-    fields = as_object(record.get("attachment"))
+    fields = record.attachment or {}
     kind = as_text(fields.get("type"))
     if kind == "queued_command":
         _queued_command(fields, out)
@@ -114,7 +115,7 @@ def attachment(record: Record, out: Emitter) -> None:
         out.opaque(f"attachment/{kind}", kind or "attachment", fields)
 
 
-def _queued_command(fields: Record, out: Emitter) -> None:
+def _queued_command(fields: Fields, out: Emitter) -> None:
     """A prompt typed while the agent was busy, unless a finished task wrote it."""
     mode = as_text(fields.get("commandMode"))
     for piece in split_user_text(text_of(fields.get("prompt"))):
@@ -126,7 +127,7 @@ def _queued_command(fields: Record, out: Emitter) -> None:
             out.add("user_prompt", "user", piece.text, "queued_command")
 
 
-def _hook(fields: Record, kind: str, out: Emitter) -> None:
+def _hook(fields: Fields, kind: str, out: Emitter) -> None:
     failed = "error" in kind
     error: Json = fields.get("blockingError")
     text = text_of(fields.get("content")) or _hook_answer(as_object(fields.get("response")))
@@ -139,19 +140,19 @@ def _hook(fields: Record, kind: str, out: Emitter) -> None:
     out.add("injected", "harness", text, kind).is_error = failed
 
 
-def _hook_answer(response: Record) -> str:
+def _hook_answer(response: Fields) -> str:
     """What a hook that answered later said; the rest of its output never reached the model."""
     specific = as_object(response.get("hookSpecificOutput"))
     said = (response.get("systemMessage"), specific.get("additionalContext"))
     return "\n".join(filter(None, map(as_text, said)))
 
 
-def _file_names(fields: Record) -> tuple[str, ...]:
+def _file_names(fields: Fields) -> tuple[str, ...]:
     name = fields.get("filename") or fields.get("path") or fields.get("planFilePath")
     return (name,) if isinstance(name, str) else ()
 
 
-def _file_text(fields: Record, kind: str) -> str:
+def _file_text(fields: Fields, kind: str) -> str:
     """An excerpt: the file itself is in the repository. Memory files are whole, they are rules."""
     content = fields.get("snippet") or fields.get("content")
     inner = as_object(content)

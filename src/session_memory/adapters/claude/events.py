@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from msgspec import UNSET
+
+from session_memory.adapters.claude.records import Message, Record, Result, ResultFile
 from session_memory.adapters.claude.text import (
     block_text,
     exit_code_of,
@@ -26,7 +29,7 @@ from session_memory.adapters.common import (
 from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
 from session_memory.core.schema import EventKind, Origin
 
-Record = dict[str, Json]
+Fields = dict[str, Json]
 
 
 class Emitter:
@@ -56,12 +59,11 @@ class Emitter:
         self.uuid: str | None = None
         self.usage_key: str | None = None
 
-    def begin(self, record: Record, pos: int, at: int | None) -> None:
+    def begin(self, uuid: str | None, pos: int, at: int | None) -> None:
         """Point at the next record; positions count up from its offset in the file."""
         self.events = []
         self.pos, self.at, self.count = pos, at, 0
-        uuid = record.get("uuid")
-        self.uuid = uuid if isinstance(uuid, str) else None
+        self.uuid = uuid
         self.usage_key = None
 
     def add(self, kind: EventKind, origin: Origin, text: str, label: str | None = None) -> RawEvent:
@@ -91,27 +93,32 @@ class Emitter:
 
 def user(record: Record, out: Emitter) -> None:
     """A prompt, a tool's result, or text the client wrote in the user's name."""
-    message = record.get("message")
-    content: Json = as_object(message).get("content") if isinstance(message, dict) else message
+    content = _content(record.message)
     if isinstance(content, str):
         _user_text(record, content, out)
         return
     blocks = as_list(content)
     if not blocks:
         out.unknown.append("user/no_content")
-    alone = sum(1 for block in blocks if as_object(block).get("type") == "tool_result") == 1
+    alone = len(blocks) == 1 or (
+        sum(1 for block in blocks if as_object(block).get("type") == "tool_result") == 1
+    )
     for block in blocks:
         fields = as_object(block)
         kind = fields.get("type")
         if kind == "tool_result":
-            _tool_result(fields, record if alone else {}, out)
+            _tool_result(fields, record if alone else _NO_RECORD, out)
         elif kind == "text" or isinstance(block, str):
             _user_text(record, block_text(block), out)
         elif kind in ("image", "document"):
-            origin: Origin = "harness" if record.get("isMeta") else "user"
+            origin: Origin = "harness" if record.is_meta else "user"
             out.add("other", origin, media_placeholder(fields), as_text(kind))
         else:
             out.opaque(f"block/{kind}", as_text(kind) or "block", block)
+
+
+def _content(message: Message | str | list[Json] | None) -> Json:
+    return message.content if isinstance(message, Message) else message
 
 
 def _user_text(record: Record, text: str, out: Emitter) -> None:
@@ -123,18 +130,18 @@ def _user_text(record: Record, text: str, out: Emitter) -> None:
 
 def _by_flags(record: Record, piece: Piece, by_agent: bool) -> Piece:
     """The record's flags know better than its words who wrote a text without any mark."""
-    source = as_text(as_object(record.get("origin")).get("kind"))
-    if record.get("isCompactSummary"):
+    source = as_text(as_object(record.origin).get("kind"))
+    if record.is_compact_summary:
         label = "compact_summary"
-    elif record.get("isMeta"):
+    elif record.is_meta:
         label = "meta"
-    elif record.get("isVisibleInTranscriptOnly"):
+    elif record.is_visible_in_transcript_only:
         label = "transcript_only"
     elif source not in ("", "human"):
         label = source.replace("-", "_")
     elif by_agent or _in_team(record):
         return Piece("injected", "agent", "subagent_prompt", piece.text)
-    elif record.get("planContent"):
+    elif record.plan_content:
         return piece._replace(label="plan")
     else:
         return piece
@@ -143,8 +150,7 @@ def _by_flags(record: Record, piece: Piece, by_agent: bool) -> Piece:
 
 def _in_team(record: Record) -> bool:
     """Whether a member of a team of agents is spoken to: its lead does that, not the human."""
-    member = as_text(record.get("agentName"))
-    return bool(record.get("teamName")) and member not in ("", "team-lead")
+    return bool(record.team_name) and (record.agent_name or "") not in ("", "team-lead")
 
 
 def _add_piece(piece: Piece, out: Emitter) -> None:
@@ -157,36 +163,40 @@ def _add_piece(piece: Piece, out: Emitter) -> None:
         event.command = piece.text if piece.kind == "tool_call" else None
 
 
-def _tool_result(block: Record, record: Record, out: Emitter) -> None:
+def _tool_result(block: Fields, record: Record, out: Emitter) -> None:
     """The model's view of a result; `toolUseResult` repeats it and only lends its small fields."""
     text = text_of(block.get("content"))
-    detail = as_object(record.get("toolUseResult"))
-    from_web = ("url" in detail and "codeText" in detail) or (
-        "query" in detail and "durationSeconds" in detail
+    detail = record.tool_use_result
+    if not isinstance(detail, Result):
+        detail = _NO_RESULT
+    from_web = (detail.url is not UNSET and detail.code_text is not UNSET) or (
+        detail.query is not UNSET and detail.duration_seconds is not UNSET
     )
     event = out.add("tool_result", "web" if from_web else "tool", text)
     event.call_id = as_text(block.get("tool_use_id")) or None
     event.is_error = block.get("is_error") is True
     event.exit_code = _exit_code(text, detail, event.is_error)
-    path = detail.get("filePath") or as_object(detail.get("file")).get("filePath")
+    path = detail.file_path
+    if not path and isinstance(detail.file, ResultFile):
+        path = detail.file.file_path
     event.files = (path,) if isinstance(path, str) else ()
-    event.overflow = overflow_name(detail.get("persistedOutputPath"), text)
-    if record.get("toolDenialKind") or (event.is_error and is_denial(text)):
+    event.overflow = overflow_name(detail.persisted_output_path, text)
+    if record.tool_denial_kind or (event.is_error and is_denial(text)):
         event.label = "denied"
     elif event.is_error and is_interruption(text):
         event.label = "interrupted"
 
 
-def _exit_code(text: str, detail: Record, is_error: bool) -> int | None:
+def _exit_code(text: str, detail: Result, is_error: bool) -> int | None:
     if is_error:
         return exit_code_of(text)
-    stated = detail.get("exitCode")
+    stated = detail.exit_code
     if isinstance(stated, int) and not isinstance(stated, bool):
         return stated
-    ended = "stdout" in detail and "stderr" in detail and "exitCode" not in detail
     # In the background, stopped, or "No matches found": ended in a way the log gives no number for.
-    if any(detail.get(k) for k in ("interrupted", "backgroundTaskId", "returnCodeInterpretation")):
+    if detail.interrupted or detail.background_task_id or detail.return_code_interpretation:
         return None
+    ended = detail.stdout is not UNSET and detail.stderr is not UNSET and stated is UNSET
     return 0 if ended else None
 
 
@@ -195,9 +205,9 @@ def _exit_code(text: str, detail: Record, is_error: bool) -> int | None:
 
 def assistant(record: Record, out: Emitter) -> None:
     """What the model said, thought and called; one API reply spreads over several records."""
-    message = record.get("message")
-    content: Json = as_object(message).get("content") if isinstance(message, dict) else message
-    if as_object(message).get("model") == "<synthetic>":
+    message = record.message
+    content = _content(message)
+    if isinstance(message, Message) and message.model == "<synthetic>":
         _synthetic(record, text_of(content), out)
         return
     origin: Origin = "subagent" if out.by_agent else "agent"
@@ -225,7 +235,7 @@ def _synthetic(record: Record, text: str, out: Emitter) -> None:
     """Words the client put into the assistant's mouth, most often an API error."""
     if not text:
         return
-    if record.get("isApiErrorMessage"):
+    if record.is_api_error_message:
         out.add("error", "harness", text, "api_error").is_error = True
     else:
         out.add("system", "harness", text, "synthetic")
@@ -238,7 +248,7 @@ def _thinking(text: str, origin: Origin, out: Emitter) -> None:
         out.ignored["thinking_signature"] += 1
 
 
-def _tool_call(block: Record, record: Record, origin: Origin, out: Emitter) -> None:
+def _tool_call(block: Fields, record: Record, origin: Origin, out: Emitter) -> None:
     name = as_text(block.get("name")) or None
     given = block.get("input")
     event = out.add("tool_call", origin, "" if given is None else compact_json(given))
@@ -249,11 +259,11 @@ def _tool_call(block: Record, record: Record, origin: Origin, out: Emitter) -> N
     if event.tool_class == "shell":
         event.command = as_text(fields.get("command")) or None
     elif event.tool_class in ("read", "edit"):
-        named = (fields.get(key) for key in ("file_path", "notebook_path", "path"))
-        event.files = tuple(p for p in named if isinstance(p, str) and p and p != record.get("cwd"))
+        named = (fields.get("file_path"), fields.get("notebook_path"), fields.get("path"))
+        event.files = tuple([p for p in named if isinstance(p, str) and p and p != record.cwd])
 
 
-def _server_result(block: Record, kind: str, out: Emitter) -> None:
+def _server_result(block: Fields, kind: str, out: Emitter) -> None:
     """A result the provider's own servers fetched, so it stands in the assistant's message."""
     content = block.get("content")
     event = out.add("tool_result", "web" if kind.startswith("web_") else "tool", text_of(content))
@@ -262,7 +272,7 @@ def _server_result(block: Record, kind: str, out: Emitter) -> None:
     event.is_error = refused or block.get("is_error") is True
 
 
-def _fallback_text(block: Record) -> str:
+def _fallback_text(block: Fields) -> str:
     before = as_text(as_object(block.get("from")).get("model"))
     after = as_text(as_object(block.get("to")).get("model"))
     return f"model fallback: {before or '?'} -> {after or '?'}"
@@ -287,8 +297,8 @@ _KNOWN_SYSTEM = frozenset(
 
 def system(record: Record, out: Emitter) -> None:
     """What the client says about itself."""
-    subtype = as_text(record.get("subtype"))
-    text = text_of(record.get("content"))
+    subtype = record.subtype or ""
+    text = text_of(record.content)
     if subtype in ("compact_boundary", "microcompact_boundary"):
         out.add("compaction", "harness", _compaction_text(record), subtype)
     elif subtype == "api_error":
@@ -308,25 +318,23 @@ def system(record: Record, out: Emitter) -> None:
 
 
 def _compaction_text(record: Record) -> str:
-    detail = as_object(record.get("compactMetadata")) or as_object(
-        record.get("microcompactMetadata")
-    )
+    detail = as_object(record.compact_metadata) or as_object(record.microcompact_metadata)
     trigger = as_text(detail.get("trigger")) or "unknown"
     return f"{trigger} compaction at {detail.get('preTokens', '?')} tokens"
 
 
 def _api_error_text(record: Record) -> str:
-    error = as_object(record.get("error"))
+    error = as_object(record.error)
     nested = as_object(as_object(error.get("error")).get("error"))
     message = error.get("formatted") or error.get("message") or nested.get("message")
-    attempt, limit = record.get("retryAttempt"), record.get("maxRetries")
+    attempt, limit = record.retry_attempt, record.max_retries
     retry = f" (attempt {attempt} of {limit})" if attempt is not None else ""
-    return f"API error: {as_text(message) or as_text(record.get('content')) or 'no detail'}{retry}"
+    return f"API error: {as_text(message) or as_text(record.content) or 'no detail'}{retry}"
 
 
 def _stop_hooks(record: Record, out: Emitter) -> None:
-    errors = text_of(record.get("hookErrors"))
-    added = text_of(record.get("hookAdditionalContext"))
+    errors = text_of(record.hook_errors)
+    added = text_of(record.hook_additional_context)
     if errors:
         out.add("system", "harness", errors, "hook_errors").is_error = True
     if added:
@@ -357,23 +365,26 @@ def subagent_message(record: Record) -> Record | None:
 
     Some versions write no log for a sub-agent, so this copy may be all there is.
     """
-    data = as_object(record.get("data"))
-    message, agent = as_object(data.get("message")), as_text(data.get("agentId"))
-    if data.get("type") != "agent_progress" or not agent:
+    data = record.data
+    if data is None or data.type != "agent_progress" or not data.agent_id:
         return None
-    if message.get("type") not in ("assistant", "user"):
+    message = data.message
+    if not isinstance(message, Record) or message.type not in ("assistant", "user"):
         return None
-    shared = {name: record[name] for name in _SHARED if name in record}
-    return {**shared, **message, "isSidechain": True, "agentId": agent}
+    for name in _SHARED:
+        if getattr(message, name) is None:
+            setattr(message, name, getattr(record, name))
+    message.is_sidechain, message.agent_id = True, data.agent_id
+    return message
 
 
-_SHARED = ("cwd", "entrypoint", "gitBranch", "sessionId", "timestamp", "version")
+_SHARED = ("cwd", "entrypoint", "git_branch", "session_id", "timestamp", "version")
 """What a progress record says for the message in it."""
 
 
 def progress(record: Record, out: Emitter) -> None:
     """Ticks of a running tool."""
-    kind = as_text(as_object(record.get("data")).get("type"))
+    kind = (record.data and record.data.type) or ""
     if kind in _PROGRESS:
         out.ignored[f"progress/{kind}"] += 1
     else:
@@ -382,14 +393,15 @@ def progress(record: Record, out: Emitter) -> None:
 
 def queue_operation(record: Record, out: Emitter) -> None:
     """What was typed while the agent was busy; it may come again as a prompt, or never."""
-    operation = as_text(record.get("operation"))
+    operation = record.operation or ""
     if operation != "enqueue":
         out.ignored[f"queue-operation/{operation}"] += 1
         return
-    for piece in split_user_text(text_of(record.get("content"))):
+    for piece in split_user_text(text_of(record.content)):
         typed = piece.kind == "user_prompt"
         label = "queued_prompt" if typed else piece.label
         _add_piece(Piece("other", piece.origin, label, piece.text), out)
 
 
 Handler = Callable[[Record, Emitter], None]
+_NO_RECORD, _NO_RESULT = Record(), Result()

@@ -6,12 +6,11 @@ import math
 
 import msgspec
 
-from session_memory.adapters.block_records import has_type, line_records, tail_record
+from session_memory.adapters.block_records import has_type, tail_record
 from session_memory.adapters.claude.attachments import attachment
 from session_memory.adapters.claude.events import (
     Emitter,
     Handler,
-    Record,
     assistant,
     progress,
     queue_operation,
@@ -20,15 +19,23 @@ from session_memory.adapters.claude.events import (
     user,
 )
 from session_memory.adapters.claude.leaves import owners_in
+from session_memory.adapters.claude.records import (
+    CacheWrites,
+    Message,
+    Record,
+    Spent,
+    read_record,
+    record_of,
+)
 from session_memory.adapters.common import (
     Block,
     Json,
     Normalized,
     SourceFile,
-    as_count,
     as_object,
     as_text,
     parse_time,
+    recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.packed import unpacked_name
@@ -45,10 +52,10 @@ _HANDLERS: dict[str, Handler] = {
     "user": user,
 }
 _FACTS = {
-    "agent-name": ("label", "agentName"),
-    "ai-title": ("title.ai", "aiTitle"),
-    "custom-title": ("title.custom", "customTitle"),
-    "pr-link": ("pr", "prUrl"),
+    "agent-name": ("label", "agent_name"),
+    "ai-title": ("title.ai", "ai_title"),
+    "custom-title": ("title.custom", "custom_title"),
+    "pr-link": ("pr", "pr_url"),
     "summary": ("title.summary", "summary"),
 }
 """Records that only say something about the session: which fact, from which field."""
@@ -69,16 +76,24 @@ _IGNORED = frozenset(
         "tools-used",
     }
 )
+_KNOWN = frozenset({*_HANDLERS, *_FACTS, *_IGNORED})
 
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block. Each line stands alone, so any split of a file gives the same facts."""
     reading = _Reading(source.path, as_text(state.get("version")), as_text(state.get("session")))
     reading.leaf_owners = owners_in(block) if block.beside else {}
-    for offset, record in line_records(block, reading.bundle, _is_record):
-        reading.take(offset, record)
-    for offset, record in tail_record(block, reading.bundle, has_type):
-        reading.take(offset, record)
+    for offset, line in block.lines:
+        record = read_record(line, _KNOWN)
+        if record is not None:
+            reading.take(offset, record)
+            continue
+        reading.bundle.damage(offset)
+        for inner, fields in recover_records(line, _is_record):
+            reading.bundle.recovered += 1
+            reading.take(offset + inner, record_of(fields))
+    for offset, fields in tail_record(block, reading.bundle, has_type):
+        reading.take(offset, record_of(fields))
     return reading.result(block.too_long)
 
 
@@ -98,37 +113,41 @@ class _Reading:
 
     def take(self, offset: int, record: Record) -> None:
         """Read one whole record."""
-        kind = record.get("type")
-        if not isinstance(kind, str) or not kind:
+        kind = record.type
+        if not kind:
             self.bundle.damage(offset)
             return
         self.bundle.records += 1
-        self._version = as_text(record.get("version")) or self._version
-        if session := as_text(record.get("sessionId")):
-            self._session = session
+        if record.version:
+            self._version = record.version
+        if record.session_id:
+            self._session = record.session_id
         elif self._session:
-            record = {**record, "sessionId": self._session}
-        if kind in _IGNORED:
+            record.session_id = self._session
+        if kind in _HANDLERS:
+            message = subagent_message(record) if kind == "progress" else None
+            if message is not None:
+                self._part(message).note("stand_in", "parent", offset)
+                self._events(offset, message, message.type or "")
+            else:
+                self._events(offset, record, kind)
+        elif kind in _IGNORED:
             self.bundle.ignored[kind] += 1
-            return
-        if kind == "summary" and not self._session and "sessionId" not in record:
+        elif kind in _FACTS:
+            self._fact(offset, record, kind)
+        else:
+            self._events(offset, record, kind)
+
+    def _fact(self, offset: int, record: Record, kind: str) -> None:
+        if kind == "summary" and record.session_id is None:
             # It names the last message of another session, whose log is another file.
-            owner = self.leaf_owners.get(as_text(record.get("leafUuid")))
-            if owner is None:
+            record.session_id = self.leaf_owners.get(record.leaf_uuid or "")
+            if record.session_id is None:
                 self.bundle.ignored["summary of another session"] += 1
                 return
-            record = {**record, "sessionId": owner}
-        if kind in _FACTS:
-            name, field = _FACTS[kind]
-            if value := as_text(record.get(field)):
-                self._part(record).note(name, value, offset)
-            return
-        message = subagent_message(record) if kind == "progress" else None
-        if message is not None:
-            self._part(message).note("stand_in", "parent", offset)
-            self._events(offset, message, as_text(message.get("type")))
-            return
-        self._events(offset, record, kind)
+        name, field = _FACTS[kind]
+        if value := getattr(record, field):
+            self._part(record).note(name, value, offset)
 
     def result(self, too_long: int) -> Normalized:
         """Everything read, as one bundle."""
@@ -147,9 +166,9 @@ class _Reading:
 
     def _events(self, offset: int, record: Record, kind: str) -> None:
         part, out = self._part(record), self._out
-        at = parse_time(record.get("timestamp"))
-        out.begin(record, offset, at)
-        out.by_agent = part.parent is not None or record.get("isSidechain") is True
+        at = parse_time(record.timestamp)
+        out.begin(record.uuid, offset, at)
+        out.by_agent = part.parent is not None or record.is_sidechain is True
         if kind == "assistant":
             usage = usage_of(record, at)
             if usage is not None:
@@ -157,7 +176,7 @@ class _Reading:
                 out.usage_key = usage.key
         handler = _HANDLERS.get(kind)
         if handler is None:
-            out.opaque(kind, kind, record)
+            out.opaque(kind, kind, record.fields)
         else:
             handler(record, out)
         for what in out.unknown:
@@ -195,16 +214,16 @@ class _FileNames(msgspec.Struct, frozen=True):
 
     def owner(self, record: Record) -> tuple[str, str | None]:
         """(session, its parent) of a record: sub-agents log under their parent's id."""
-        session = as_text(record.get("sessionId")) or self.session
+        session = record.session_id or self.session
         agent = self.agent
-        if agent is None and record.get("isSidechain"):
-            agent = as_text(record.get("agentId")) or None
+        if agent is None and record.is_sidechain:
+            agent = record.agent_id or None
         if agent is None or session == f"agent-{agent}":  # nothing names the parent
             return session, None
         return f"{session}:{agent}", session
 
 
-def _is_record(value: Record) -> bool:
+def _is_record(value: dict[str, Json]) -> bool:
     """Tells a record from an object inside one: messages in `agent_progress` have no sessionId."""
     kind = value.get("type")
     if not isinstance(kind, str):
@@ -214,71 +233,73 @@ def _is_record(value: Record) -> bool:
     return "sessionId" in value and (kind in _HANDLERS or kind in _FACTS or kind in _IGNORED)
 
 
-_ENVELOPE = ("cwd", "entrypoint", "gitBranch", "version", "agentName", "teamName", "forkedFrom")
-
-
 def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
     """Facts that every record of the conversation repeats, and sidecar records do not have."""
-    model = as_text(as_object(record.get("message")).get("model"))
-    if model and model != "<synthetic>":
-        part.note_model(model, pos)
-    envelope = tuple(map(record.get, _ENVELOPE))
+    message = record.message
+    if isinstance(message, Message) and message.model and message.model != "<synthetic>":
+        part.note_model(message.model, pos)
+    envelope = (
+        record.cwd,
+        record.entrypoint,
+        record.git_branch,
+        record.version,
+        record.agent_name,
+        record.team_name,
+        record.forked_from,
+    )
     if part.envelope == envelope:
         part.repeat(pos)
         return
     part.change_envelope(envelope)
-    entrypoint = as_text(record.get("entrypoint"))
-    if cwd := as_text(record.get("cwd")):
-        part.note("cwd", cwd, pos)
+    if record.cwd:
+        part.note("cwd", record.cwd, pos)
         # Only here: a sidecar record without entrypoint says nothing about who started the session.
-        started_by = "exec" if entrypoint.startswith("sdk") else "interactive"
+        started_by = "exec" if (record.entrypoint or "").startswith("sdk") else "interactive"
         part.note("source_kind", "subagent" if part.parent else started_by, pos)
-    if entrypoint:
-        part.note("entrypoint", entrypoint, pos)
-    if branch := as_text(record.get("gitBranch")):
-        part.note("branch", branch, pos)
-    if version := as_text(record.get("version")):
-        part.note("client_version", version, pos)
-    names = (as_text(record.get("agentName")), as_text(record.get("teamName")))
-    if label := "@".join(filter(None, names)):
+    if record.entrypoint:
+        part.note("entrypoint", record.entrypoint, pos)
+    if record.git_branch:
+        part.note("branch", record.git_branch, pos)
+    if record.version:
+        part.note("client_version", record.version, pos)
+    if label := "@".join(filter(None, (record.agent_name, as_text(record.team_name)))):
         part.note("label", label, pos)
-    if "forkedFrom" in record:
-        origin = record["forkedFrom"]
-        origin = as_text(origin) or as_text(as_object(origin).get("sessionId"))
-        if origin:
-            part.note("forked_from", origin, pos)
+    origin = as_text(record.forked_from) or as_text(as_object(record.forked_from).get("sessionId"))
+    if origin:
+        part.note("forked_from", origin, pos)
 
 
 def usage_of(record: Record, at: int | None) -> Usage | None:
     """What the API response behind an assistant record cost, as far as this copy of it knows."""
-    message = as_object(record.get("message"))
-    usage = as_object(message.get("usage"))
-    name = as_text(message.get("id")) or as_text(record.get("uuid"))
-    if not usage or not name:
+    message = record.message
+    if not isinstance(message, Message):
         return None
-    written = as_object(usage.get("cache_creation"))
-    long = as_count(written.get("ephemeral_1h_input_tokens"))
-    short = as_count(written.get("ephemeral_5m_input_tokens"))
-    flat = as_count(usage.get("cache_creation_input_tokens"))
-    cost = record.get("costUSD")
+    usage = message.usage
+    name = message.id or record.uuid
+    if usage is None or usage == _NOTHING or not name:
+        return None
+    written = usage.cache_creation or _NO_WRITES
+    long = written.ephemeral_1h_input_tokens or 0
+    short = written.ephemeral_5m_input_tokens or 0
+    flat = usage.cache_creation_input_tokens or 0
+    details = usage.output_tokens_details
+    cost = record.cost
     found = Usage(
-        key=f"{name}:{as_text(record.get('requestId'))}",
-        model=as_text(message.get("model")),
+        key=f"{name}:{record.request_id or ''}",
+        model=message.model or "",
         at=at,
-        input=as_count(usage.get("input_tokens")),
-        output=as_count(usage.get("output_tokens")),
-        cache_read=as_count(usage.get("cache_read_input_tokens")),
+        input=usage.input_tokens or 0,
+        output=usage.output_tokens or 0,
+        cache_read=usage.cache_read_input_tokens or 0,
         cache_write_5m=short + max(0, flat - short - long),
         cache_write_1h=long,
-        reasoning=as_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
+        reasoning=(details and details.thinking_tokens) or 0,
         usd=float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None,
-        sidechain=record.get("isSidechain") is True,
-        mode=_mode(usage),
+        sidechain=record.is_sidechain is True,
+        mode=special_mode(usage.speed) or special_mode(usage.service_tier),
     )
     spent = found.input or found.output or found.cache_read or short or long or flat
     return None if found.model == "<synthetic>" and not spent else found
 
 
-def _mode(usage: Record) -> str:
-    """What the response was served as; a speed says more than a tier."""
-    return special_mode(usage.get("speed")) or special_mode(usage.get("service_tier"))
+_NOTHING, _NO_WRITES = Spent(), CacheWrites()

@@ -83,7 +83,7 @@ class _Reading:
         self._version = as_text(record.get("version")) or self._version
         part, out = self._part(record), self._out
         at = parse_time(record.get("timestamp"))
-        out.begin(record, offset, at)
+        out.begin(as_text(record.get("uuid")) or None, offset, at)
         out.by_agent = part.parent is not None or record.get("isSidechain") is True
         self._spend(part, record, kind, at)
         handler = _HANDLERS.get(kind)
