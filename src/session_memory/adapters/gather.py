@@ -18,6 +18,7 @@ class PartBuilder:
         "_ended",
         "_facts",
         "_model",
+        "_opened",
         "_repeated",
         "_started",
         "_usages",
@@ -35,6 +36,7 @@ class PartBuilder:
         """What the last record said of itself; one that says the same is only `repeat`ed."""
         self._repeated: int | None = None
         self._model = ""
+        self._opened = False
         self._started: int | None = None
         self._ended = (0, 0)
         self._facts: dict[tuple[str, str | int | None], Fact] = {}
@@ -68,6 +70,12 @@ class PartBuilder:
         if model != self._model:
             self._model = model
             self.note("model", model, pos)
+
+    def note_opened(self, at: int, pos: int) -> None:
+        """When a record was written: the first one counts."""
+        if not self._opened:
+            self._opened = True
+            self.note("opened_at", at, pos)
 
     def note_time(self, at: int, pos: int) -> None:
         """When an event was written: the session began no later and ended no earlier."""

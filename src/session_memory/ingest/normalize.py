@@ -65,19 +65,13 @@ class Drafter:
 
     def _redact_across(self, events: list[RawEvent], drafts: list[EventDraft]) -> None:
         """A message that came in pieces may hold a secret that spans two of them."""
-        start = 0
-        for end in range(1, len(events) + 1):
-            if end < len(events) and _continues(events[start], events[end]):
-                continue
-            if end - start > 1:
-                pieces = [draft.body for draft in drafts[start:end]]
-                for draft, piece in zip(
-                    drafts[start:end], self.redactor.redact_joined(pieces), strict=True
-                ):
-                    if piece != draft.body:
-                        draft.body = piece
-                        draft.index_text = searchable(piece.decode("utf-8", "replace"))
-            start = end
+        for start, end in _answers(events):
+            whole = drafts[start:end]
+            pieces = self.redactor.redact_joined([draft.body for draft in whole])
+            for draft, piece in zip(whole, pieces, strict=True):
+                if piece != draft.body:
+                    draft.body = piece
+                    draft.index_text = searchable(piece.decode("utf-8", "replace"))
 
     def _draft(
         self, flavor: str, external_id: str, raw: RawEvent, overflow: Overflow
@@ -187,13 +181,17 @@ class Drafter:
         )
 
 
-def _continues(first: RawEvent, other: RawEvent) -> bool:
-    """Whether two events are pieces of one answer."""
-    return (
-        first.kind == other.kind == "assistant_text"
-        and first.usage_key is not None
-        and first.usage_key == other.usage_key
-    )
+def _answers(events: list[RawEvent]) -> list[tuple[int, int]]:
+    """Where events begin and end that are pieces of one answer."""
+    found: list[tuple[int, int]] = []
+    before = None
+    for at, event in enumerate(events):
+        key = event.usage_key if event.kind == "assistant_text" else None
+        if key is not None and key == before:
+            start = found.pop()[0] if found and found[-1][1] == at else at - 1
+            found.append((start, at + 1))
+        before = key
+    return found
 
 
 def overflow_beside(path: str) -> Overflow:

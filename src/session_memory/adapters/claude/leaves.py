@@ -19,7 +19,7 @@ from session_memory.regex_cache import compiled
 OWNERS = "leaf owners"
 """The name under which a block carries {leaf: session}."""
 _SUMMARY = compiled(rb'"type"\s*:\s*"summary"')
-_ID = compiled(rb'"uuid"\s*:\s*"([^"\\]{1,64})"')
+_ID = compiled(rb'\s*:\s*"([^"\\]{1,64})"')
 _SESSION = compiled(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _SEARCHED_MAX = 512 * 1024 * 1024
 """Most bytes of a folder that are searched."""
@@ -95,7 +95,8 @@ def _search(
                 data = stream.read()
         except OSError:
             continue
-        names = [name.decode("utf-8", "replace") for name in _ID.findall(data)]
+        behind = map(_ID.match, data.split(b'"uuid"')[1:])
+        names = [found[1].decode("utf-8", "replace") for found in behind if found]
         session = _SESSION.search(data)
         if names and session:
             log = _Log(session[1].decode("utf-8", "replace"), names[-1])

@@ -179,12 +179,13 @@ class _Reading:
             out.opaque(kind, kind, record.fields)
         else:
             handler(record, out)
-        for what in out.unknown:
-            self.bundle.unknown[self._version, what] += 1
-        out.unknown.clear()
+        if out.unknown:
+            for what in out.unknown:
+                self.bundle.unknown[self._version, what] += 1
+            out.unknown.clear()
         _note_envelope(part, record, offset)
         if at is not None:
-            part.note("opened_at", at, offset)
+            part.note_opened(at, offset)
             if out.events:
                 part.note_time(at, offset)
         part.events += out.events

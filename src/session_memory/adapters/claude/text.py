@@ -63,7 +63,9 @@ def split_user_text(text: str) -> Iterator[Piece]:
     Text after no known mark counts as the human's: the record's own flags may still say otherwise.
     """
     start = here = _after_blanks(text, 0)
-    while tag := next((tag for tag in _GLUED if text.startswith(tag, here)), None):
+    while text.startswith("<", here) and (
+        tag := next((tag for tag in _GLUED if text.startswith(tag, here)), None)
+    ):
         closing, label = _GLUED[tag]
         end = text.find(closing, here)
         end = len(text) if end < 0 else end + len(closing)
@@ -184,6 +186,7 @@ def overflow_name(path: Json, text: str) -> str | None:
     if isinstance(path, str) and path:
         name = re.split(r"[/\\]", path)[-1]
     else:
-        found = _SAVED_TO.search(text[:1024])
+        head = text[:1024]
+        found = _SAVED_TO.search(head) if "tool-results" in head else None
         name = found.group(1).rstrip(".") if found else ""
     return name if name not in ("", ".", "..") else None

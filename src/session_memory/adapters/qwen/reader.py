@@ -97,7 +97,7 @@ class _Reading:
         out.unknown.clear()
         _note_envelope(part, record, offset)
         if at is not None:
-            part.note("opened_at", at, offset)
+            part.note_opened(at, offset)
             if out.events:
                 part.note_time(at, offset)
         part.events += out.events
