@@ -182,10 +182,12 @@ def _function_call(payload: Record, out: Emitter) -> None:
     event = call(out, tool, text, _call_id(payload))
     out.state.open_call(event.call_id, tool)
     out.state.answered = True
+    if event.tool_class not in ("shell", "read", "edit"):
+        return
     given = decode_record(text.encode("utf-8", "surrogatepass")) or {}
     if event.tool_class == "shell":
         as_shell(event, given.get("cmd") or given.get("command"))
-    elif event.tool_class in ("read", "edit"):
+    else:
         path = as_text(given.get("path")) or as_text(given.get("file_path"))
         patch = as_text(given.get("input")) or as_text(given.get("patch"))
         event.files = patched_files(patch) if patch else (path,) if path else ()

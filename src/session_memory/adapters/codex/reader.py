@@ -12,7 +12,7 @@ from session_memory.adapters.codex.cost import token_count, usage_record
 from session_memory.adapters.codex.events import compacted, event_msg, inter_agent
 from session_memory.adapters.codex.files import discover, read, thread_of
 from session_memory.adapters.codex.items import ITEMS, Handler, response_item
-from session_memory.adapters.codex.session import note_session, note_settings
+from session_memory.adapters.codex.session import SETTINGS, note_session, note_settings
 from session_memory.adapters.codex.state import Emitter, ReaderState, Record
 from session_memory.adapters.common import (
     Block,
@@ -25,7 +25,6 @@ from session_memory.adapters.common import (
     parse_time,
 )
 from session_memory.adapters.gather import PartBuilder
-from session_memory.core.schema import Usage
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
@@ -129,15 +128,19 @@ class _Reading:
         if kind == "session_meta":
             self._session(offset, payload, at)
             return
-        self._thread()
-        state = self._state
-        if kind == "turn_context" or as_text(payload.get("type")) in _TURN_STARTS:
+        part, state = self._thread(), self._state
+        said = as_text(payload.get("type"))
+        if kind == "turn_context" or said in _TURN_STARTS:
             started = parse_time(payload.get("started_at"))
             state.lineage.turn(as_text(payload.get("turn_id")), started)
             state.recorded = state.recorded and kind == "turn_context"
         ordinal = record.get("ordinal")
         copied = state.lineage.inherited(at, ordinal if type(ordinal) is int else None)
-        spent = self._cost(kind, payload, at)
+        spent = None
+        if kind == "token_usage_record":
+            spent = usage_record(payload, at, state)
+        elif kind == "event_msg" and said == "token_count":
+            spent = token_count(payload, at, state)
         if copied:
             if not state.lineage.keeps_time(at) or kind not in _HANDLERS:
                 # Known by reference: the thread it was copied from has it, under its own time.
@@ -145,23 +148,18 @@ class _Reading:
                 return
         else:
             if spent is not None:
-                self._thread().spend(spent)
-            note_settings(self._thread(), kind, payload, state, offset)
-        if kind in _HANDLERS:
+                part.spend(spent)
+            if kind == "turn_context" or said in SETTINGS:
+                note_settings(part, kind, payload, state, offset)
+        handler = _HANDLERS.get(kind)
+        if handler is not None:
             if isinstance(record.get("metadata"), dict):
                 payload["_metadata"] = record["metadata"]
-            _HANDLERS[kind](payload, self._out)
+            handler(payload, self._out)
         elif kind in _IGNORED:
             self.bundle.ignored[kind] += 1
         elif kind not in _ROWS:
             self._out.opaque(kind, kind, payload)
-
-    def _cost(self, kind: str, payload: Record, at: int | None) -> Usage | None:
-        if kind == "token_usage_record":
-            return usage_record(payload, at, self._state)
-        if kind == "event_msg" and payload.get("type") == "token_count":
-            return token_count(payload, at, self._state)
-        return None
 
     def _session(self, offset: int, header: Record, at: int | None) -> None:
         """The first header names the thread; later ones repeat it or come with a copied history."""
@@ -184,11 +182,11 @@ class _Reading:
 
     def _keep(self, offset: int, at: int | None) -> None:
         out = self._out
+        if not out.events:  # what is unknown is kept as an event, too
+            return
         for what in out.unknown:
             self.bundle.unknown[self._state.version, what] += 1
         out.unknown.clear()
-        if not out.events:
-            return
         part = self._thread()
         part.events += out.events
         if at is not None and self._state.lineage.owner == part.external_id:

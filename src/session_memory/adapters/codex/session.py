@@ -13,6 +13,8 @@ from session_memory.core.schema import SourceKind
 
 _INTERNAL = frozenset({"guardian", "memory_consolidation", "memories"})
 _EXEC = frozenset({"exec", "mcp"})
+SETTINGS = frozenset({"thread_name_updated", "thread_settings_applied"})
+"""Events that say something about the thread, as each `turn_context` does."""
 
 
 def note_session(
