@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from session_memory.errors import StoreDamaged
 from session_memory.store import segments as module
+from session_memory.store.fresh_texts import FreshTexts
 from session_memory.store.segments import (
     MAGIC,
     DirectorySegments,
@@ -273,22 +274,24 @@ def test_deleting_says_how_many_there_were(folder: DirectorySegments) -> None:
 def test_what_was_just_written_is_read_without_its_file(folder: DirectorySegments) -> None:
     reader = SegmentReader(folder)
     packed = pack(1, b"a text just written")
-    reader.keep(packed.name, b"a text just written")
+    reader.fresh.keep(packed.name, b"a text just written", {2: "text"})
     assert reader.text(packed.name, 2, 4) == b"text"  # it was never put
+    assert reader.decoded(packed.name, 2, 4) == "text"
+    assert reader.decoded(packed.name, 7, 4) == "just"
     with pytest.raises(StoreDamaged):
         reader.text(packed.name, 2, 400)
-    reader.let_go()
+    reader.fresh.let_go()
     with pytest.raises(StoreDamaged):
-        reader.text(packed.name, 2, 4)
+        reader.decoded(packed.name, 2, 4)
 
 
 def test_only_so_much_is_kept_at_hand(
     folder: DirectorySegments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SegmentReader, "FRESH_BYTES", 8)
+    monkeypatch.setattr(FreshTexts, "MOST_BYTES", 8)
     reader = SegmentReader(folder)
-    reader.keep("1-small", b"sixsix")
-    reader.keep("1-large", b"too much")
+    reader.fresh.keep("1-small", b"sixsix", {})
+    reader.fresh.keep("1-large", b"too much", {})
     assert reader.text("1-small", 0, 3) == b"six"
     with pytest.raises(StoreDamaged):
         reader.text("1-large", 0, 3)

@@ -163,6 +163,8 @@ def prepare(
                 raw.external_id = heading.external_id
                 before = turns.setdefault(raw.external_id, [])
                 drafted = draft_part(drafter, adapter, file, without_pauses(raw, pauses), before)
+                for draft in drafted.events:
+                    draft.text = None  # the answer would be twice as long
                 parts.append(PreparedPart(heading, drafted, drafter.redactor.take_counts()))
             yield PreparedBlock(
                 BlockFigures.of(block, normalized), prefix_hashes(read, block.end), parts

@@ -70,13 +70,16 @@ class Drafter:
             pieces = self.redactor.redact_joined([draft.body for draft in whole])
             for draft, piece in zip(whole, pieces, strict=True):
                 if piece != draft.body:
-                    draft.body = piece
-                    draft.index_text = searchable(piece.decode("utf-8", "replace"))
+                    draft.body, draft.text = piece, piece.decode("utf-8", "replace")
+                    draft.index_text = searchable(draft.text)
 
     def _draft(
         self, flavor: str, external_id: str, raw: RawEvent, overflow: Overflow
     ) -> EventDraft:
-        body = raw.text.encode("utf-8", "replace")
+        try:
+            body, is_whole = raw.text.encode(), True
+        except UnicodeEncodeError:  # half of a pair of surrogates
+            body, is_whole = raw.text.encode("utf-8", "replace"), False
         shown, private = drop_private(raw.text) if "<" in raw.text else (raw.text, 0)
         place = raw.identity or external_id
         fingerprint = event_fingerprint(
@@ -90,7 +93,8 @@ class Drafter:
         redact = self.redactor
         clean = redact.redact_json(body) if raw.kind == "tool_call" else redact.redact(body)
         untouched = clean is body
-        text = shown if untouched and raw.overflow is None else clean.decode("utf-8", "replace")
+        is_shown = untouched and raw.overflow is None
+        text = shown if is_shown else clean.decode("utf-8", "replace")
         command, files = raw.command, raw.files
         if private and command:
             command = drop_private(command)[0]
@@ -106,6 +110,7 @@ class Drafter:
             fingerprint=fingerprint,
             forgotten=forgotten,
             body=clean,
+            text=text if is_whole or not is_shown else None,
             at=raw.at,
             tool=tool,
             tool_class=raw.tool_class,

@@ -28,6 +28,7 @@ from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
 from session_memory.regex_cache import compiled
 from session_memory.store import shared_segments
+from session_memory.store.fresh_texts import FreshTexts
 from session_memory.store.in_threads import in_threads
 from session_memory.store.lock import exclusive
 from session_memory.store.shared_segments import SharedFile
@@ -191,33 +192,24 @@ class SegmentReader:
     """Reads texts out of segments, keeping the last few blocks: events are read in runs."""
 
     KEEP = 16
-    FRESH_BYTES = 16 * 1024 * 1024
 
     def __init__(self, store: SegmentStore) -> None:
         self.store = store
         self._directories: dict[str, _Directory] = {}
         self._blocks: dict[tuple[str, int], bytes] = {}
-        self._fresh: dict[str, bytes] = {}
-        self._fresh_bytes = 0
+        self.fresh = FreshTexts()
 
-    def keep(self, name: str, text: bytes) -> None:
-        """Have the text of a segment at hand that was just written: it is distilled next."""
-        if self._fresh_bytes + len(text) <= self.FRESH_BYTES:
-            self._fresh[name] = text
-            self._fresh_bytes += len(text)
-
-    def let_go(self) -> None:
-        """Read from the files again what was kept at hand."""
-        self._fresh.clear()
-        self._fresh_bytes = 0
+    def decoded(self, name: str, offset: int, length: int) -> str:
+        """The text of an event, whose bytes are at `offset` of a segment's text."""
+        kept = self.fresh.decoded(name, offset)
+        return self.text(name, offset, length).decode("utf-8", "replace") if kept is None else kept
 
     def text(self, name: str, offset: int, length: int) -> bytes:
         """The bytes at `offset` of a segment's text."""
         if length == 0:
             return b""
-        fresh = self._fresh.get(name)
-        if fresh is not None and 0 <= offset <= len(fresh) - length:
-            return fresh[offset : offset + length]
+        if (fresh := self.fresh.part(name, offset, length)) is not None:
+            return fresh
         directory = self._directories.get(name)
         if directory is None:
             directory = _directory(self.store, name)

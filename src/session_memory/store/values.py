@@ -31,6 +31,8 @@ class EventDraft(msgspec.Struct, array_like=True):
     turn_text: str | None = None
     forgotten: bool = False
     """Named by a mark of another store: it stays out."""
+    text: str | None = None
+    """The body as text, where it is at hand: it is distilled next, and decoding it takes long."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, array_like=True):

@@ -47,6 +47,8 @@ class OpenSession(msgspec.Struct):
     segment_id: int = 0
     bodies: list[bytes] = []
     body_bytes: int = 0
+    decoded: dict[int, str] = {}
+    """Bodies as texts, by where they begin, as far as they came so."""
     index_bytes: int = 0
     added: int = 0
     rows: list[tuple[Any, ...]] = []

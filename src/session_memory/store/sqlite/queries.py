@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -36,6 +37,8 @@ SELECT session_id, sum(input), sum(output), sum(cache_read), sum(cache_write_5m)
   sum(cache_write_1h), sum(reasoning), sum(usd), max(price_table)
 FROM usage WHERE counted = 1 AND session_id
 """
+_SOURCE, _POSITION, _PLACE = itemgetter(1), itemgetter(2), itemgetter(21, 2)
+"""Of a row of `_event_rows`: its file, where it stands there, and both as they are ordered."""
 _EVENT_COLUMNS = """
 e.id, e.source_id, e.pos, e.at, e.kind, e.origin, e.tool, e.tool_class, e.call_id, e.is_error,
 e.exit_code, e.files, e.command, e.usage_key, e.fingerprint, e.inherited, e.label, e.segment_id,
@@ -175,8 +178,12 @@ def events_to_distil(
 ) -> Iterator[SessionEvent]:
     """Live events numbered from there on, in source order, with their texts."""
     first, last = event_range(session_id)
+    fresh = reader.fresh.decoded
     for row in _event_rows(db, (first + from_seq, last), False):
-        text = "" if row[17] is None else _text_of(db, reader, row)
+        if row[17] is None:
+            text = ""
+        elif (text := fresh(row[20], row[18])) is None:
+            text = _text_of(db, reader, row)
         yield _event(row, False, None, text)
 
 
@@ -186,10 +193,11 @@ def _event_rows(db: Database, ids: tuple[int, int], superseded: bool) -> list[Ro
         db,
         f"SELECT {_EVENT_COLUMNS}, segment.name, source.path FROM event e"
         " JOIN source ON source.id = e.source_id LEFT JOIN segment ON segment.id = e.segment_id"
-        " WHERE e.id BETWEEN ? AND ? AND e.superseded = ?",
+        " WHERE e.id BETWEEN ? AND ? AND e.superseded = ? ORDER BY e.id",
         (*ids, superseded),
     )
-    event_rows.sort(key=_source_order)  # nearly sorted, which a temporary B-tree does not use
+    # By number they come, and nearly sorted: a temporary B-tree does not use that.
+    event_rows.sort(key=_PLACE if len(set(map(_SOURCE, event_rows))) > 1 else _POSITION)
     return event_rows
 
 
@@ -210,10 +218,6 @@ def _text_of(db: Database, reader: SegmentReader, row: Row) -> str:
         return body_text(reader, row[20], row[17:20])
     except StoreDamaged:
         return text(db, row[0], reader)
-
-
-def _source_order(row: Row) -> tuple[str, int, int]:
-    return row[21], row[2], row[0]
 
 
 def _tokens(db: Database, session_id: int) -> dict[int | None, Cost]:
@@ -262,7 +266,7 @@ def body_text(reader: SegmentReader, name: str | None, body_ref: tuple[int, int,
     segment_id, at, length = body_ref
     if name is None:
         raise StoreDamaged(f"there is no segment {segment_id}")
-    return reader.text(name, at, length).decode("utf-8", "replace")
+    return reader.decoded(name, at, length)
 
 
 def text(db: Database, event_id: int, reader: SegmentReader) -> str:

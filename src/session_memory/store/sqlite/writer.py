@@ -102,7 +102,7 @@ class SqliteWriter:
         for noted in (self._shared, self._usage_keys, self._observed):
             noted.clear()
         self._facts, self._usages = [], []
-        self._reader.let_go()
+        self._reader.fresh.let_go()
         self.begin()
 
     def attempt(self) -> AbstractContextManager[None]:
@@ -112,7 +112,7 @@ class SqliteWriter:
     def finish(self) -> None:
         """Commit for good."""
         self._flush_sessions()
-        self._reader.let_go()
+        self._reader.fresh.let_go()
         self._db.execute("COMMIT")
 
     def rollback(self) -> None:
@@ -125,7 +125,7 @@ class SqliteWriter:
         if self._observed:
             observing.index(self._db, self._observed)
             self._observed.clear()
-        self._reader.let_go()
+        self._reader.fresh.let_go()
         packed = self._packed()
         grown = [state for state in self._open.values() if state.added]
         self._index(grown)
@@ -165,9 +165,9 @@ class SqliteWriter:
             ],
         )
         for state, text, segment in zip(states, texts, packed, strict=True):
-            self._reader.keep(segment.name, text)
+            self._reader.fresh.keep(segment.name, text, state.decoded)
             state.body_bytes, state.segment_id = 0, 0
-            state.rows, state.facts, state.usages = [], [], []
+            state.rows, state.facts, state.usages, state.decoded = [], [], [], {}
         return packed
 
     def _index(self, grown: list[OpenSession]) -> None:
@@ -330,6 +330,8 @@ class SqliteWriter:
                 )
             )
             if draft.body:
+                if draft.text is not None:
+                    state.decoded[state.body_bytes] = draft.text
                 state.bodies.append(draft.body)
                 state.body_bytes += len(draft.body)
             event_id += 1
@@ -380,7 +382,7 @@ class SqliteWriter:
             " WHERE e.id BETWEEN ? AND ? AND e.indexed = 2 ORDER BY e.id DESC LIMIT ?",
             (*event_range(session.id), count),
         ):
-            turns.append(self._reader.text(name, at, length).decode("utf-8", "replace"))
+            turns.append(self._reader.decoded(name, at, length))
         return turns[::-1]
 
     # facts and usage
