@@ -105,7 +105,7 @@ def crowd(store: Store, sessions: int) -> None:
                 )
                 for n, (kind, size) in enumerate(kinds)
             ]  # fmt: skip
-            writer.save_observations(one, found)
+            writer.save_observations({one: found})
 
 
 def main(arguments: list[str]) -> None:

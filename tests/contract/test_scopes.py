@@ -42,14 +42,15 @@ def filled(store: Store) -> tuple[int, int]:
             writer.assign_project(session, "/work/shop", SHOP, "general")
             writer.save_digest(session, distilled("mend it", turns=turns), None)
         writer.save_observations(
-            first,
-            [
-                told(first, "user_request", "Mend the roof", 1),
-                told(first, "pending_item", "buy tiles", 2),
-                told(first, "decision", "never shown", 3, "retired"),
-            ],
+            {
+                first: [
+                    told(first, "user_request", "Mend the roof", 1),
+                    told(first, "pending_item", "buy tiles", 2),
+                    told(first, "decision", "never shown", 3, "retired"),
+                ],
+                second: [told(second, "pending_item", "buy paint", 51)],
+            }
         )
-        writer.save_observations(second, [told(second, "pending_item", "buy paint", 51)])
     return first, second
 
 

@@ -144,7 +144,7 @@ def test_observations_are_listed_by_session(store: Store) -> None:
     (one,) = capture(store, ONE)
     said = Observation("decision", "active", "use oak", 3, one, None, "agent", "h1", START)
     with store.writing() as writer:
-        writer.save_observations(one, [said])
+        writer.save_observations({one: [said]})
     assert [found.text for found in store.observations(ObservationQuery(session=one))] == [
         "use oak"
     ]
@@ -195,5 +195,5 @@ def test_a_digest_of_this_version_is_not_outdated(store: Store) -> None:
     assert store.outdated(5) == [], "a session without a digest waits for its first"
     with store.writing() as writer:
         writer.save_digest(one, distilled(), None)
-        writer.save_observations(one, [])
+        writer.save_observations({one: []})
     assert store.outdated(5) == []

@@ -167,7 +167,7 @@ def test_a_session_whose_step_breaks_is_stored_and_the_step_is_made_up_for(
             three.break_where(DigestBuilder, "digest", lambda _self, session: session.cwd == BAD)
         else:
             three.break_where(
-                writer.SqliteWriter, "save_observations", lambda _self, one, _: one == bad_id(three)
+                writer.SqliteWriter, "save_observations", lambda _self, them: bad_id(three) in them
             )
         code, report = three.run(capsys, "sweep")
         assert (code, report["ingested"], report["failed"]) == (EXIT_WARNINGS, 3, [])

@@ -97,7 +97,7 @@ class Memory:
     def keep(self, session: int, found: Sequence[Observation]) -> None:
         """Replace what a session said by these observations."""
         with self.store.writing() as writer:
-            writer.save_observations(session, list(found))
+            writer.save_observations({session: list(found)})
 
     def version(self, session: int, version: str) -> None:
         """Let a session's log name the program that wrote it."""

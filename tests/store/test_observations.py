@@ -50,7 +50,7 @@ def noted(text: str, kind: ObservationType = "decision", at: int = 0, **fields: 
 def observe(store: SqliteStore, *found: Observation, session: int = 1) -> None:
     """Store a session's observations and its digest, as a sweep does."""
     with store.writing() as writer:
-        writer.save_observations(session, list(found))
+        writer.save_observations({session: list(found)})
     analyze(store, session)
 
 

@@ -5,7 +5,7 @@ The digest is what makes its raw text evictable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -45,7 +45,7 @@ def distil_waiting(store: DistilStore) -> dict[str, str]:
 def analyze_one(store: DistilStore, writer: Writer, session_id: int) -> bool:
     """Digest one session; if that fails, what was written of it is rolled back."""
     with writer.attempt():
-        save(writer, session_id, distil(store, session_id))
+        save(writer, [(session_id, distil(store, session_id))])
     return True
 
 
@@ -118,13 +118,19 @@ def _read(
     return reading, checkpoint(reading, name)
 
 
-def save(writer: Writer, session_id: int, distilled: Distilled) -> None:
-    """Write what was distilled."""
-    if distilled.digest is None:
-        writer.leave_undistilled(session_id)
-        return
-    if distilled.observations is not None:
-        writer.save_observations(session_id, distilled.observations)
-    writer.save_digest(session_id, distilled.digest, distilled.low_value)
-    if distilled.checkpoint is not None:
-        writer.save_checkpoint(session_id, distilled.checkpoint)
+def save(writer: Writer, made: Sequence[tuple[int, Distilled]]) -> None:
+    """Write what was distilled of sessions."""
+    writer.save_observations(
+        {
+            session_id: distilled.observations
+            for session_id, distilled in made
+            if distilled.digest is not None and distilled.observations is not None
+        }
+    )
+    for session_id, distilled in made:
+        if distilled.digest is None:
+            writer.leave_undistilled(session_id)
+            continue
+        writer.save_digest(session_id, distilled.digest, distilled.low_value)
+        if distilled.checkpoint is not None:
+            writer.save_checkpoint(session_id, distilled.checkpoint)

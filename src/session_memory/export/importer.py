@@ -305,7 +305,7 @@ class _Importer:
         """Notes, and what was distilled from text that the other store had evicted."""
         observations = self._redactor.lasting(line, session_id)
         if observations:
-            self._writer.save_observations(session_id, observations)
+            self._writer.save_observations({session_id: observations})
         session = line.session
         if session.state == "raw_evicted" or line.evicted_digest is not None:
             # A digest to add to is needed only where events are left. Without it a log that is

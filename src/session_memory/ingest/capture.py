@@ -269,8 +269,7 @@ class _Capture(msgspec.Struct):
 
     def _save(self, made: list[tuple[int, Distilled]]) -> bool:
         with self.writer.attempt():
-            for session_id, distilled in made:
-                save(self.writer, session_id, distilled)
+            save(self.writer, made)
         return True
 
     def _leave_undistilled(self, session_id: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -148,8 +148,8 @@ class Writer(Protocol):
         """Mark a session evicted that has neither raw text nor a digest."""
         ...
 
-    def save_observations(self, session_id: int, observations: list[Observation]) -> None:
-        """Replace what was observed of a session's raw text.
+    def save_observations(self, observed: Mapping[int, list[Observation]]) -> None:
+        """Replace what was observed of the raw text of sessions.
 
         Notes and what was observed of text that has gone stay; seen again, it becomes newer.
         """

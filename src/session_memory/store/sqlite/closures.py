@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.work_state import derive_state, judge_closure
 from session_memory.store.scopes import Closure, ContextSync
-from session_memory.store.sqlite.connection import Database, rows, transaction, value
+from session_memory.store.sqlite.connection import Database, for_each, rows, transaction
 from session_memory.store.sqlite.projects import FAMILY
 
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
@@ -64,17 +66,24 @@ class SqliteSyncs:
         return [ContextSync(row[0], row[1], row[2], bool(row[3]), row[4]) for row in selected]
 
 
-def note_mismatch(db: Database, session_id: int) -> None:
-    """Keep whether a session claimed completion while work stood open (OPS-05).
+def note_mismatches(db: Database, sessions: Iterable[int]) -> None:
+    """Keep which of these sessions claimed completion while work stood open (OPS-05).
 
     It follows from what was observed, so that reading a session again leaves one row, or none.
     """
-    db.execute(
-        "DELETE FROM closure_check WHERE session_id = ? AND kind = 'mismatch'", (session_id,)
+    db.executemany(
+        "DELETE FROM closure_check WHERE session_id = ? AND kind = 'mismatch'",
+        [(session_id,) for session_id in sessions],
     )
-    claims = "SELECT 1 FROM observation WHERE session_id = ? AND type = 'completion_claim' LIMIT 1"
-    if value(db, claims, (session_id,)) is None:
-        return
+    claims = (
+        "SELECT session_id FROM observation WHERE session_id = ? AND type = 'completion_claim'"
+        " LIMIT 1"
+    )
+    for (session_id,) in for_each(db, claims, sessions):
+        _note_mismatch(db, session_id)
+
+
+def _note_mismatch(db: Database, session_id: int) -> None:
     selected = rows(
         db,
         "SELECT type, status, text, importance, session_id, event_id, origin, hash, at, source"

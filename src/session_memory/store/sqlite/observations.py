@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.text.searchable import searchable
 from session_memory.store.port import Finding, ObservationQuery
-from session_memory.store.sqlite.connection import Database, insert_rows, rows, value
+from session_memory.store.sqlite.connection import Database, for_each, insert_rows, rows, value
 
 INDEXED_ROWS = {
     "event_text": "SELECT id FROM event WHERE indexed >= 1",
@@ -37,18 +37,17 @@ ON CONFLICT (session_id, hash) DO UPDATE SET status = excluded.status, text = ex
 WHERE source = 'turn_extract'
 """
 _DROP = "DELETE FROM observation WHERE session_id = ? AND evicted = 0 AND source = 'turn_extract'"
-_ANY = "SELECT 1 FROM observation WHERE session_id = ? LIMIT 1"
+_ANY = "SELECT session_id FROM observation WHERE session_id = ? LIMIT 1"
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
 
-def save(db: Database, session_id: int, observations: Iterable[Observation]) -> None:
-    """Replace what was observed of the raw text; notes and what outlived its text stay.
+def save(db: Database, observed: Mapping[int, Iterable[Observation]]) -> None:
+    """Replace what was observed of raw text, by session; notes and what outlived its text stay.
 
     Their entries in the index are for `index` to make, of many sessions at once: each savepoint
     makes SQLite write out what an index has gathered.
     """
-    if value(db, _ANY, (session_id,)) is not None:
-        db.execute(_DROP, (session_id,))
+    db.executemany(_DROP, for_each(db, _ANY, observed))
     made = [
         (
             observation.type,
@@ -62,20 +61,21 @@ def save(db: Database, session_id: int, observations: Iterable[Observation]) -> 
             observation.at,
             observation.source,
         )
+        for session_id, observations in observed.items()
         for observation in observations
     ]
     insert_rows(db, _INSERT, made, _OR_RENEW)
-    _count_bytes(db, session_id)
-    from session_memory.store.sqlite.closures import note_mismatch  # not needed by most sweeps
+    _count_bytes(db, observed)
+    from session_memory.store.sqlite.closures import note_mismatches  # not needed by most sweeps
 
-    note_mismatch(db, session_id)
+    note_mismatches(db, observed)
 
 
-def _count_bytes(db: Database, session_id: int) -> None:
-    db.execute(
+def _count_bytes(db: Database, sessions: Iterable[int]) -> None:
+    db.executemany(
         "UPDATE session SET observed_bytes = (SELECT coalesce(sum(length(CAST(text AS BLOB)) + ?2),"
         " 0) FROM observation WHERE session_id = ?1) WHERE id = ?1",
-        (session_id, ROW_BYTES),
+        [(session_id, ROW_BYTES) for session_id in sessions],
     )
 
 
@@ -86,7 +86,7 @@ def drop_made(db: Database, sessions: Iterable[int]) -> None:
     """
     for session_id in sessions:
         db.execute(_DROP, (session_id,))
-        _count_bytes(db, session_id)
+        _count_bytes(db, [session_id])
 
 
 def index(db: Database, sessions: Iterable[int] | None = None) -> None:

@@ -6,7 +6,7 @@ that is not on disk; a crash in between leaves files without rows, which `sweep_
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -488,10 +488,10 @@ class SqliteWriter:
         """See store.port.Writer."""
         self._db.execute("UPDATE session SET state = 'raw_evicted' WHERE id = ?", (session_id,))
 
-    def save_observations(self, session_id: int, observations: list[Observation]) -> None:
+    def save_observations(self, observed: Mapping[int, list[Observation]]) -> None:
         """See store.port.Writer."""
-        observing.save(self._db, session_id, observations)
-        self._observed.add(session_id)
+        observing.save(self._db, observed)
+        self._observed.update(observed)
 
     def save_checkpoint(self, session_id: int, checkpoint: Checkpoint) -> None:
         """See store.port.Writer."""
