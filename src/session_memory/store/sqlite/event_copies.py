@@ -9,7 +9,7 @@ import msgspec
 from session_memory.errors import NotFound, StoreDamaged
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite import lost_events, queries
-from session_memory.store.sqlite.connection import Database, rows
+from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.values import EventDraft, Holder, LostEvent
 
@@ -28,6 +28,8 @@ def holders(db: Database, fingerprints: list[int]) -> dict[int, list[Holder]]:
     ):
         holder = Holder(event_id >> SEQ_BITS, event_id, source_id, pos)
         by_fingerprint.setdefault(fingerprint, []).append(holder)
+    if value(db, "SELECT 1 FROM evicted_event LIMIT 1") is None:
+        return by_fingerprint
     for fingerprint, session_id, gone in db.execute(
         "SELECT k.fingerprint, k.session_id, k.lost FROM json_each(?) j"
         " CROSS JOIN evicted_event k ON k.fingerprint = j.value",

@@ -11,10 +11,10 @@ from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.store.port import EventDraft, UsageDraft
 from session_memory.store.sqlite.connection import Database, insert_rows
 
-INSERT_EVENT = """
-INSERT INTO event (id, source_id, pos, at, kind, origin, tool, tool_class, call_id, is_error,
-  exit_code, files, command, usage_key, fingerprint, indexed, label, segment_id, body_at, body_len)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT_EVENT = "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,?,?,?,?,?)"
+"""Every column in its order, of which new events are neither inherited nor superseded.
+
+It has no names because apsw hashes a statement anew for each row.
 """
 INSERT_SOURCE = """
 INSERT OR IGNORE INTO source (flavor, path, device, inode, size, mtime_ns, ctime_ns, head_hash,
