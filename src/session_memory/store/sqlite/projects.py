@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -157,13 +158,30 @@ def _place(db: Database, project_id: int) -> int:
     return moved
 
 
-def put(db: Database, session_id: int, found_id: int, place: int) -> None:
-    """Write into a session's row which project it is in, and which one was found for it."""
+def put(
+    db: Database,
+    session_id: int,
+    found_id: int,
+    place: int,
+    found: tuple[str | None, dict[str, Any]] | None = None,
+) -> None:
+    """Write into a session's row which project it is in, and which one was found for it.
+
+    `found` is the repository and how the project was found, where that is new.
+    """
     root, domain = db.execute("SELECT root, domain FROM project WHERE id = ?", (place,)).fetchone()
+    repo, metadata = found or (None, {})
     db.execute(
         "UPDATE session SET project_id = ?1, found_project_id = nullif(?2, ?1), domain = ?3,"
-        " metadata = json_patch(metadata, json_object('project_root_path', ?4)) WHERE id = ?5",
-        (place, found_id, domain, root, session_id),
+        f" metadata = json_patch(metadata, ?4){', repo = ?6' if found else ''} WHERE id = ?5",
+        (
+            place,
+            found_id,
+            domain,
+            msgspec.json.encode({**metadata, "project_root_path": root}).decode(),
+            session_id,
+            *((repo,) if found else ()),
+        ),
     )
     db.execute(
         "UPDATE trace SET root = ? WHERE session_id = ? AND passed_over IS NULL AND root != ''",

@@ -274,16 +274,24 @@ def _settle_parent(db: Database, relatives: _Relatives, session_id: int) -> None
         db.execute("UPDATE session SET forked_from = NULL WHERE id = ?", (session_id,))
 
 
+# Most responses are told of in one session, and are counted there.
+_UNDECIDED = """
+SELECT u.key FROM json_each(?) j CROSS JOIN usage u ON u.key = j.value WHERE NOT u.counted
+  OR EXISTS (SELECT 1 FROM usage o WHERE o.key = u.key AND o.session_id != u.session_id)
+"""
+
+
 def settle_usage(db: Database, keys: set[int]) -> None:
     """Count each response once, in the session that owns it, and with one set of figures."""
     if not keys:
         return
     drop_twin_responses(db, keys)
+    undecided = {row[0] for row in db.execute(_UNDECIDED, (_encode(sorted(keys)).decode(),))}
     groups: dict[int, list[Row]] = {}
     for row in db.execute(
         f"SELECT u.key, u.session_id, u.counted, u.sidechain, {fullness('u')} FROM json_each(?) j"
         " CROSS JOIN usage u ON u.key = j.value",
-        (_encode(sorted(keys)).decode(),),
+        (_encode(sorted(undecided)).decode(),),
     ):
         groups.setdefault(row[0], []).append(row)
     relatives = _Relatives(db)
@@ -321,21 +329,17 @@ def _noted(db: Database, sessions: Iterable[int]) -> dict[int, dict[str, str]]:
     return noted
 
 
-_PLACES = frozenset({"git_root", "mentions", "remote", "root_hash"})
-
-
 def whereabouts(db: Database, session_id: int) -> Whereabouts:
     """What logs say about the place a settled session ran in."""
     stated: dict[str, str] = {}
     facts = rows(
         db,
         "SELECT s.path, f.pos, f.name, f.value FROM fact f JOIN source s ON s.id = f.source_id"
-        " WHERE f.session_id = ?",
+        " WHERE f.session_id = ? AND f.name IN ('git_root', 'mentions', 'remote', 'root_hash')",
         (session_id,),
     )
     for _, _, name, text in sorted(facts):
-        if name in _PLACES:
-            stated.setdefault(name, _decode(text))
+        stated.setdefault(name, _decode(text))
     return Whereabouts(
         value(db, "SELECT cwd FROM session WHERE id = ?", (session_id,)),
         stated.get("mentions", ""),
@@ -403,11 +407,7 @@ def _write_place(
         "project_resolution_confidence": confidence,
         "project_resolution_warnings": _decode(warnings),
     }
-    db.execute(
-        "UPDATE session SET repo = ?, metadata = json_patch(metadata, ?) WHERE id = ?",
-        (repo, _encode(metadata).decode(), session_id),
-    )
-    projects.put(db, session_id, project_id, projects.final(db, project_id))
+    projects.put(db, session_id, project_id, projects.final(db, project_id), (repo, metadata))
 
 
 def _project(db: Database, resolution: Resolution, domain: str) -> int:
