@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     os.umask(0o077)  # whatever a library creates on our behalf is private too
     # Events and records form no cycles: looking for some every 700 objects is 4 % of a sweep.
-    gc.set_threshold(50_000, 50, 100)
+    gc.set_threshold(200_000, 50, 100)
     atexit.register(_end_without_looking)
     try:
         code = _version() if args == ["--version"] else _run(args)

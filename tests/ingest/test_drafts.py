@@ -17,7 +17,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 def drafted(*texts: str, overflow: str | None = None) -> list[EventDraft]:
     redactor, _ = make_redactor(b"k" * 32, Redact())
     events = [
-        RawEvent(place, "assistant", "agent", text, at=place, overflow=overflow)
+        RawEvent(place, "assistant_text", "agent", text, at=place, overflow=overflow)
         for place, text in enumerate(texts)
     ]
     drafter = Drafter(b"f" * 32, redactor, load_table())
@@ -31,7 +31,7 @@ def drafted(*texts: str, overflow: str | None = None) -> list[EventDraft]:
 def test_the_text_of_a_draft_is_that_of_its_body(text: str, overflow: str | None) -> None:
     (draft,) = drafted(text, overflow=overflow)
     assert draft.text == draft.body.decode()
-    assert TOKEN not in draft.text
+    assert TOKEN.encode() not in draft.body
 
 
 def test_a_text_that_no_bytes_can_hold_is_read_from_the_body() -> None:

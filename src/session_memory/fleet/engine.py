@@ -148,7 +148,7 @@ def _scheduler_gone(what: str, error: BaseException) -> SessionMemoryError:
 
 def _packed(task: Callable[..., object], *arguments: object) -> bytes:
     """The result as bytes: what travels is counted."""
-    gc.set_threshold(50_000, 50, 100)  # as the local commands do, for the same reason
+    gc.set_threshold(200_000, 50, 100)  # as the local commands do, for the same reason
     return pickle.dumps(task(*arguments), protocol=5)
 
 
