@@ -65,8 +65,8 @@ def test_the_very_same_error_is_answered_before_one_of_its_shape(tmp_path: Path)
     alike = answer(space, UNQUOTED.format("http://c/z?k=3"))
     assert alike["match"] == "shape" and alike["sessions"] == 2
     assert alike["cures"][0]["worked"] == 2
-    told = ask(space, UNQUOTED.format("http://c/z?k=3"))
-    assert told.startswith("an error of the same shape: zsh:1: no matches found")
+    output = ask(space, UNQUOTED.format("http://c/z?k=3"))
+    assert output.startswith("an error of the same shape: zsh:1: no matches found")
 
 
 @pytest.mark.rows("BRF-08")
@@ -171,9 +171,9 @@ def test_an_edit_answers_only_the_error_it_was_made_for(tmp_path: Path) -> None:
 def test_edits_that_differ_by_session_are_no_answer(tmp_path: Path) -> None:
     error = "FAIL shop/cart [build failed]"
     space = swept(tmp_path, edited(1, error, "cart.py"), edited(2, error, "user.py"))
-    told = ask(space, error)
-    assert "never cured here" not in told and "cart.py" not in told
-    assert "other edits each time; met 2 times in 2 sessions" in told
+    output = ask(space, error)
+    assert "never cured here" not in output and "cart.py" not in output
+    assert "other edits each time; met 2 times in 2 sessions" in output
 
 
 def test_an_error_that_nothing_cured_is_said_to_be_so(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which candidates one would write down as rules, and why the others are left out.
+"""Which candidates are worth writing down as rules, and why the others are left out.
 
 Better silent than wrong: a candidate without a rule that can be read aloud is no advice, however
 often it recurs, and of several candidates for one cause only one is told.
@@ -46,53 +46,70 @@ _ORDER: tuple[SignalType, ...] = ("stated_rule", "cure", "verified_recipe")
 
 
 def advise(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The candidates with what each rule rests on, or why it is none."""
-    found = list(candidates)
-    ruled = {one.locus for one in found if one.kind == "problem" and one.rule}
-    cured = {locus for one in found if one.type == "cure" and one.rule for locus in one.problems}
-    met = {one.locus: one for one in found if one.kind == "problem"}
-    best = _best_checks(found)
-    return [_advised(one, _reason(one, ruled, cured, best), met) for one in found]
+    """The candidates with what each rule rests on, or why there is no rule."""
+    all_candidates = list(candidates)
+    ruled = {
+        candidate.locus
+        for candidate in all_candidates
+        if candidate.kind == "problem" and candidate.rule
+    }
+    cured = {
+        locus
+        for candidate in all_candidates
+        if candidate.type == "cure" and candidate.rule
+        for locus in candidate.problems
+    }
+    met = {
+        candidate.locus: candidate for candidate in all_candidates if candidate.kind == "problem"
+    }
+    best = _best_checks(all_candidates)
+    return [
+        _advised(candidate, _reason(candidate, ruled, cured, best), met)
+        for candidate in all_candidates
+    ]
 
 
-def _advised(one: Candidate, reason: str, met: Mapping[str, Candidate]) -> Candidate:
-    return replace(one, left_out=reason, sure="" if reason else _sure(one, met))
+def _advised(candidate: Candidate, reason: str, met: Mapping[str, Candidate]) -> Candidate:
+    return replace(candidate, left_out=reason, sure="" if reason else _sure(candidate, met))
 
 
 def _reason(
-    one: Candidate, ruled: set[str], cured: set[str], best: Mapping[tuple[str, ...], str]
+    candidate: Candidate, ruled: set[str], cured: set[str], best: Mapping[tuple[str, ...], str]
 ) -> str:
-    if not one.rule:
-        if one.kind == "problem" and one.locus in cured:
+    if not candidate.rule:
+        if candidate.kind == "problem" and candidate.locus in cured:
             return _WITH_CURE
-        return _NO_RULE["cure" if one.cures else one.type]
-    if one.sessions < LEAST_SESSIONS:
+        return _NO_RULE["cure" if candidate.cures else candidate.type]
+    if candidate.sessions < LEAST_SESSIONS:
         return ONE_SESSION
-    if one.type == "cure" and (one.locus in ruled or ruled.issuperset(one.problems)):
+    if candidate.type == "cure" and (
+        candidate.locus in ruled or ruled.issuperset(candidate.problems)
+    ):
         return _WITH_PROBLEM
-    if one.type != "stated_rule" and _is_past(one):
+    if candidate.type != "stated_rule" and _is_past(candidate):
         return _MOVED_ON
-    is_check = one.type == "verified_recipe"
-    if is_check and not any(best.get(key) == one.id for key in _uses(one)):
+    is_check = candidate.type == "verified_recipe"
+    if is_check and not any(best.get(key) == candidate.id for key in _uses(candidate)):
         return _OTHER_CHECK
     return ""
 
 
-def _is_past(one: Candidate) -> bool:
-    """Whether many sessions went by without it; what users want holds until they take it back."""
-    return one.sessions_since >= max(_QUIET_SESSIONS, _QUIET_SHARE * one.sessions)
+def _is_past(candidate: Candidate) -> bool:
+    """Whether many sessions since did not show it; what users want holds until they revoke it."""
+    return candidate.sessions_since >= max(_QUIET_SESSIONS, _QUIET_SHARE * candidate.sessions)
 
 
-def _sure(one: Candidate, met: Mapping[str, Candidate]) -> str:
-    sessions = f"{one.sessions} sessions"
-    match one.type:
+def _sure(candidate: Candidate, met: Mapping[str, Candidate]) -> str:
+    sessions = f"{candidate.sessions} sessions"
+    match candidate.type:
         case "stated_rule":
-            last = (iso(one.last_seen) or "")[:10]
+            last = (iso(candidate.last_seen) or "")[:10]
             return f"the user said so in {sessions}, last on {last}"
         case "cure":
-            problems = [met[name] for name in one.problems if name in met]
-            most = max((_sessions_there(each, one) for each in problems), default=0)
-            return f"worked in {one.sessions} of {max(one.sessions, most)} sessions that met it"
+            problems = [met[name] for name in candidate.problems if name in met]
+            most = max((_sessions_there(each, candidate) for each in problems), default=0)
+            met_in = max(candidate.sessions, most)
+            return f"worked in {candidate.sessions} of {met_in} sessions that met it"
         case "verified_recipe":
             return f"passed in {sessions} that went well"
         case _:
@@ -106,36 +123,44 @@ def _sessions_there(problem: Candidate, cure: Candidate) -> int:
 
 def _best_checks(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], str]:
     """For every project, directory and kind of check, the one that most sessions pass of late."""
-    checks = [one for one in candidates if one.type == "verified_recipe" and one.rule]
+    checks = [check for check in candidates if check.type == "verified_recipe" and check.rule]
     # Without a directory it is the same check, run by a shell that was there already.
-    placed = {(repo, _parts(one)[0]) for one in checks if _parts(one)[1] for repo in one.repos}
+    placed = {
+        (repo, _parts(check)[0]) for check in checks if _parts(check)[1] for repo in check.repos
+    }
     best: dict[tuple[str, ...], tuple[float, str]] = {}
-    for one in checks:
-        command, place = _parts(one)
-        for key, sessions in _uses(one).items():
-            if not place and (key[0], command) in placed:
+    for check in checks:
+        command, directory = _parts(check)
+        for key, sessions in _uses(check).items():
+            if not directory and (key[0], command) in placed:
                 continue
-            # Half as much for every month, whenever that is asked: projects change their tools.
-            weight = log2(sessions) + (one.last_seen or 0) / _MONTH_MS
-            best[key] = max(best.get(key, (-1.0, "")), (weight, one.id))
+            # The weight halves every month, whatever the current date: projects change their tools.
+            weight = log2(sessions) + (check.last_seen or 0) / _MONTH_MS
+            best[key] = max(best.get(key, (-1.0, "")), (weight, check.id))
     return {key: name for key, (_, name) in best.items()}
 
 
 def _uses(check: Candidate) -> dict[tuple[str, ...], int]:
     """(project, directory, kind) to the sessions that passed it there."""
-    command, place = _parts(check)
-    known = check_of(command)
-    kind = known.kinds[0] if known else ""
-    return {(repo, place, kind): sessions for repo, sessions in check.repos.items()}
+    command, directory = _parts(check)
+    parsed = check_of(command)
+    kind = parsed.kinds[0] if parsed else ""
+    return {(repo, directory, kind): sessions for repo, sessions in check.repos.items()}
 
 
 def _parts(check: Candidate) -> tuple[str, str]:
     """The command of a check and its directory, '' where it has none."""
-    command, _, place = check.locus.partition(" in ")
-    return command, place
+    command, _, directory = check.locus.partition(" in ")
+    return command, directory
 
 
-def order(one: Candidate) -> tuple[bool, bool, int, float, str]:
+def order(candidate: Candidate) -> tuple[bool, bool, int, float, str]:
     """Across agents first, then rules: the users' own, what saves trouble, how to verify."""
-    place = _ORDER.index(one.type) if one.type in _ORDER else 1
-    return not one.cross_flavor, bool(one.left_out), place, -one.value, one.id
+    rank = _ORDER.index(candidate.type) if candidate.type in _ORDER else 1
+    return (
+        not candidate.cross_flavor,
+        bool(candidate.left_out),
+        rank,
+        -candidate.value,
+        candidate.id,
+    )

@@ -19,7 +19,7 @@ _SHELLS = frozenset(("bash", "shell", "exec_command", "run_shell_command", "run_
 
 
 class CureSignal(msgspec.Struct, frozen=True, gc=False):
-    """What helped against a problem once."""
+    """One change that solved a problem."""
 
     problem: str
     """The locus of the error or, without one, of the command that failed."""

@@ -33,7 +33,7 @@ MAX_CURES = 3
 _LINES = 8
 _COMMAND_CHARS = 400
 _MAX_QUOTES = 20
-_RARE = 3  # what worked this much less often than the best is chance
+_RARE = 3  # a cure that worked this much less often than the best is chance
 _REFUSED = compiled(
     r"user doesn't want to proceed|tool use was rejected|request interrupted"
     r"|sibling tool call errored",
@@ -103,7 +103,7 @@ _Same = Callable[[ErrorText, ErrorText], bool]
 
 
 class FailureSource(Protocol):
-    """Whatever knows errors and what helped."""
+    """A source of errors and their cures."""
 
     def failures(self, about: str = "") -> Iterator[Failures]:
         """Those of every session, the newest first; others than of this error may be left out."""
@@ -115,20 +115,22 @@ def fix(patterns: FailureSource, text: str, among: Collection[int] | None = None
     if _REFUSED.search(text):
         return None
     lines = error_lines(text, _LINES) or [text]
-    found = patterns.failures("\n".join(lines))
-    failures = [each for each in found if among is None or each.counts_as in among]
-    asked = [said for said in map(error_text, lines) if said.exact]
-    return (_by_words(failures, asked) if asked else None) or _by_task(failures, lines)
+    recorded = patterns.failures("\n".join(lines))
+    failures = [each for each in recorded if among is None or each.counts_as in among]
+    errors = [error for error in map(error_text, lines) if error.exact]
+    return (_by_words(failures, errors) if errors else None) or _by_task(failures, lines)
 
 
-def _by_words(failures: Sequence[Failures], asked: Sequence[ErrorText]) -> Fix | None:
-    some_word = re.compile("|".join({word for line in asked for word in telling_words(line.exact)}))
+def _by_words(failures: Sequence[Failures], errors: Sequence[ErrorText]) -> Fix | None:
+    some_word = re.compile(
+        "|".join({word for line in errors for word in telling_words(line.exact)})
+    )
     sessions = [(each, _known_lines(each, some_word)) for each in failures]
-    known = [_answer(met, "exact") for met in _met_by_line(sessions, asked, is_exact)]
-    if known:
-        # A line that other edits settled in every session is of many faults: the next may tell.
-        return next((each for each in known if each.cures or not each.was_edited), known[0])
-    shaped = next(_met_by_line(sessions, asked, is_same_shape), list[_Met]())
+    exact = [_answer(met, "exact") for met in _met_by_line(sessions, errors, is_exact)]
+    if exact:
+        # If each session fixed it by other edits, the line has many causes: try the next line.
+        return next((each for each in exact if each.cures or not each.was_edited), exact[0])
+    shaped = next(_met_by_line(sessions, errors, is_same_shape), list[_Met]())
     alike = [_without_edits(met) for met in shaped]
     return _answer(alike, "shape") if any(met.cures for met in alike) else None
 
@@ -138,92 +140,94 @@ def _by_task(failures: Sequence[Failures], lines: Sequence[str]) -> Fix | None:
     tasks = set(map(task_of, lines)) - {""}
     met: list[_Met] = []
     for each in failures:
-        known = [
+        lines_met = [
             _Line(error_text(line), line, cure.error_seq, cure)
             for cure in each.cures
             if mends(cure)
             for line in (cure.sample, *cure.lines)
             if task_of(line) in tasks
         ]
-        if known:
-            met.append(_Met(each, known))
+        if lines_met:
+            met.append(_Met(each, lines_met))
     return _answer(met, "exact") if len(met) > 1 else None
 
 
 def _without_edits(met: _Met) -> _Met:
     """An edit answers the error it was made for; for another one it says nothing."""
-    kept = [line for line in met.lines if line.cure is None or line.cure.kind != "edit"]
-    return _Met(met.failures, kept)
+    other_lines = [line for line in met.lines if line.cure is None or line.cure.kind != "edit"]
+    return _Met(met.failures, other_lines)
 
 
 def _met_by_line(
-    sessions: Sequence[tuple[Failures, list[_Line]]], asked: Sequence[ErrorText], same: _Same
+    sessions: Sequence[tuple[Failures, list[_Line]]], errors: Sequence[ErrorText], same: _Same
 ) -> Iterator[list[_Met]]:
-    """For every line asked about that is known, the sessions that had it."""
-    for line in asked:
-        found = [
+    """For each known line of the error, the sessions that had it."""
+    for line in errors:
+        met = [
             _Met(failures, alike)
             for failures, lines in sessions
-            if (alike := [known for known in lines if same(known.text, line)])
+            if (alike := [recorded for recorded in lines if same(recorded.text, line)])
         ]
-        if found:
-            yield found
+        if met:
+            yield met
 
 
 def _known_lines(failures: Failures, some_word: re.Pattern[str]) -> list[_Line]:
-    """The lines of a session's failures that have a word in common with what is asked about."""
-    found = [(error.sample, error.seq, None) for error in failures.errors]
-    found += [
+    """The lines of a session's failures that share a word with the error."""
+    samples = [(error.sample, error.seq, None) for error in failures.errors]
+    samples += [
         (line, cure.error_seq, cure)
         for cure in failures.cures
         for line in (cure.sample, *cure.lines)
     ]
     return [
         _Line(error_text(line), line, event, cure)
-        for line, event, cure in found
+        for line, event, cure in samples
         if some_word.search(line) and not _REFUSED.search(line)
     ]
 
 
 def _answer(met: Sequence[_Met], match: Literal["exact", "shape"]) -> Fix:
-    dates = [one.failures.at for one in met if one.failures.at is not None]
-    sessions = len({one.failures.counts_as for one in met})
+    dates = [session_met.failures.at for session_met in met if session_met.failures.at is not None]
+    sessions = len({session_met.failures.counts_as for session_met in met})
     problem = met[0].lines[0].shown
     same: dict[str, list[tuple[Failures, CureOfSession]]] = {}
-    for one in met:
-        for cure in one.cures:
-            done = _what_was_done(one.failures, cure)
+    for session_met in met:
+        for cure in session_met.cures:
+            done = _what_was_done(session_met.failures, cure)
             if cure.kind == "edit":
-                done = _shown(one.failures, cure, problem)
-            same.setdefault(done, []).append((one.failures, cure))
-    cures = [_joined(seen, sessions, problem) for seen in _agreeing(same).values()]
+                done = _shown(session_met.failures, cure, problem)
+            same.setdefault(done, []).append((session_met.failures, cure))
+    cures = [_joined(occurrences, sessions, problem) for occurrences in _agreeing(same).values()]
     cures.sort(key=lambda cure: (-cure.worked, cure.kind == "edit", -(cure.last_at or 0)))
     return Fix(
         problem,
         match,
         tuple(cure for cure in cures[:MAX_CURES] if cure.worked * _RARE >= cures[0].worked),
-        sum(one.times for one in met),
+        sum(session_met.times for session_met in met),
         sessions,
         min(dates, default=None),
         max(dates, default=None),
-        any(cure.kind == "edit" for one in met for cure in one.cures),
+        any(cure.kind == "edit" for session_met in met for cure in session_met.cures),
     )
 
 
 def _agreeing(
     cures: dict[str, list[tuple[Failures, CureOfSession]]],
 ) -> dict[str, list[tuple[Failures, CureOfSession]]]:
-    """Without edits that differ by session: a line that many faults print says too little."""
+    """Without edits that differ by session: such an error line has many causes."""
     edited: dict[int, set[str]] = {}
-    for seen in cures.values():
-        for failures, cure in seen:
+    for occurrences in cures.values():
+        for failures, cure in occurrences:
             if cure.kind == "edit":
                 files = edited.setdefault(failures.counts_as, set())
                 files.update(re.split(r"[\s/]", step)[-1] for step in cure.steps)
     files = list(edited.values())
     if not files or files[0].intersection(*files[1:]):
         return cures
-    return {done: seen for done, seen in cures.items() if seen[0][1].kind != "edit"}
+    return {
+        done: occurrences for done, occurrences in cures.items() if occurrences[0][1].kind != "edit"
+    }
 
 
 def _what_was_done(failures: Failures, cure: CureOfSession) -> str:
@@ -266,22 +270,24 @@ def _quoted(failures: Failures, cure: CureOfSession, problem: str) -> list[tuple
     return [(seq, shown) for seq in cure.step_seqs]
 
 
-def _joined(seen: Sequence[tuple[Failures, CureOfSession]], sessions: int, problem: str) -> Cure:
+def _joined(
+    occurrences: Sequence[tuple[Failures, CureOfSession]], sessions: int, problem: str
+) -> Cure:
     """The same cure in several sessions, as it was typed in the newest."""
-    newest, cure = seen[0]
+    newest, cure = occurrences[0]
     quotes = [
         Quote(failures.external_id, failures.flavor, seq, done, failures.at)
-        for failures, one in seen
-        for seq, done in _quoted(failures, one, problem)
+        for failures, session_cure in occurrences
+        for seq, done in _quoted(failures, session_cure, problem)
     ]
     about = error_locus(cure.sample, cure.error)[1] or cure.error or command_locus(cure.failed)
     locus = _what_was_done(newest, cure)
     return Cure(
         pattern_id("cure", locus, about),
         _shown(newest, cure, problem),
-        len({failures.counts_as for failures, _ in seen}),
+        len({failures.counts_as for failures, _ in occurrences}),
         sessions,
-        tuple(sorted({failures.flavor for failures, _ in seen})),
+        tuple(sorted({failures.flavor for failures, _ in occurrences})),
         cure.kind,
         newest.at,
         tuple(quotes[:_MAX_QUOTES]),

@@ -15,10 +15,10 @@ from session_memory.core.loop.patterns import Candidate, Mined, Signal
 from session_memory.detect.names import Names, Statuses, known_first
 from session_memory.detect.stated import group_stated, rule_text
 from session_memory.detect.survey import KeyCounts
-from session_memory.detect.tally import Place, SingleSignal, Tally, tally_of
+from session_memory.detect.tally import Origin, SingleSignal, Tally, tally_of
 
 _OWNER = attrgetter("counts_as")
-_Totals = tuple[list[Tally], list[SingleSignal], dict[int, Place]]
+_Totals = tuple[list[Tally], list[SingleSignal], dict[int, Origin]]
 _unpack = msgspec.msgpack.Decoder(_Totals).decode
 
 
@@ -28,9 +28,9 @@ class Fold:
     def __init__(self, names: Names, counts: KeyCounts | None = None) -> None:
         self._names, self._counts = names, counts
         self.tallies: dict[str, Tally] = {}
-        self._by_signal: dict[str, Tally] = {}  # where signals that came before are counted
+        self._by_signal: dict[str, Tally] = {}  # the tally of each signal seen before
         self.said: list[SingleSignal] = []
-        self.places: dict[int, Place] = {}  # of sessions whose users said something
+        self.places: dict[int, Origin] = {}  # of sessions with statements of users
         self.ended: dict[str, array[int]] = {}  # by project, the end of every session
 
     def __getstate__(self) -> tuple[object, ...]:
@@ -57,7 +57,7 @@ class Fold:
 
     def add(self, family: Sequence[Mined]) -> None:
         """Count a session with its sub-agents, the newest of them first."""
-        place = family[0].flavor, family[0].repo
+        origin = family[0].flavor, family[0].repo
         shown: dict[Tally, int] = {}
         tried: set[Tally] = set()
         ended: dict[str, int] = {}
@@ -70,10 +70,10 @@ class Fold:
                 if tally is None:
                     if not self._keeps(mined, signal):
                         continue
-                    if signal.said is not None:  # what it means depends on all that was said
+                    if signal.said is not None:  # its meaning depends on all statements
                         session = session or msgspec.structs.replace(mined, signals=())
                         self.said.append((session, signal))
-                        self.places[mined.counts_as] = place
+                        self.places[mined.counts_as] = origin
                         continue
                     tally = self._tally(signal)
                 tally.add(mined, signal)
@@ -81,7 +81,7 @@ class Fold:
                 if signal.tried:
                     tried.add(tally)
         for tally, count in shown.items():
-            tally.close(count, tally in tried, *place)
+            tally.close(count, tally in tried, *origin)
         for repo, at in ended.items():
             self.ended.setdefault(repo, array("q")).append(at)
 
@@ -113,7 +113,7 @@ class Fold:
             self.ended.setdefault(repo, array("q")).extend(ended)
 
     def candidates(self, statuses: Statuses, least: int) -> Iterator[Candidate]:
-        """Everything that so many sessions show."""
+        """Everything that enough sessions show."""
         ended = {repo: sorted(times) for repo, times in self.ended.items()}
         for tally in (*self.tallies.values(), *self._stated(statuses)):
             if tally.sessions < least:

@@ -28,7 +28,7 @@ _WITH_SUBCOMMAND = words(
     " pre-commit ruff codex claude grok gemini tmux launchctl ansible vault nix"
 )
 _SIMPLE = compiled(r"[a-z]+ [\w./=:@,+ -]*\w")
-_WRAPS = words("uv poetry pdm hatch conda")  # they run another program, which names the step
+_WRAPS = words("uv poetry pdm hatch conda")  # they run another program
 _WRAPPING = words("exec dlx x")
 _TWO_WORDS = {
     "npm": words("run"),
@@ -107,14 +107,14 @@ _TELLING = compiled(r"(?<![<\w])[^\W\d_]{2,}(?![\w>])")
 @cache
 def command_locus(command: str) -> str:
     """The programs and subcommands of a command, arguments masked; '' for one that only looks."""
-    kept = [
+    telling_steps = [
         step
         for step in _simple(command) or steps(command)
         if step.program not in _PREPARATION and step.program not in _LOOKS
     ]
-    if any(step.program == _OWN for step in kept):
+    if any(step.program == _OWN for step in telling_steps):
         return ""  # trying out this program shows nothing about the work
-    named = dict.fromkeys(name for step in kept if (name := _step_locus(step)))
+    named = dict.fromkeys(name for step in telling_steps if (name := _step_locus(step)))
     # Thousands of commands share a locus: interned, it is hashed once and compared by identity.
     return intern(" && ".join(list(named)[:_STEPS])[:_LOCUS_CHARS])
 

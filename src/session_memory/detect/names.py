@@ -1,4 +1,4 @@
-"""Which name each signal is counted under: near duplicates go by one, the known one first."""
+"""The name each signal is counted under: near duplicates share one, preferably a known one."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def find_loci(
     loci = Loci()
     noted = second.known if second is not None else frozenset[str]()
     for mined in evidence:
-        kept: list[Signal] = []
+        recurring: list[Signal] = []
         for signal in mined.signals:
             if signal.pattern in noted:
                 continue
             recurs = counts is None or counts.keeps(mined, signal)
             if recurs:
-                kept.append(signal)
+                recurring.append(signal)
             if signal.type == "recurring_error":
                 if signal.locus not in loci.errors and (
                     counts is None or counts.keeps_error(signal.locus)
@@ -90,8 +90,8 @@ def find_loci(
                 loci.corrections.add(signal.locus)
             elif recurs and signal.type == "cure" and signal.rule and signal.count:
                 loci.cures.setdefault(signal.locus, set()).add(signal.pattern)
-        if second is not None and kept:
-            second.count(msgspec.structs.replace(mined, signals=tuple(kept)), words=False)
+        if second is not None and recurring:
+            second.count(msgspec.structs.replace(mined, signals=tuple(recurring)), words=False)
     return loci
 
 

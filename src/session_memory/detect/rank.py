@@ -1,4 +1,4 @@
-"""Which candidates matter most: across agents first, then rules, then what they cost."""
+"""Ranks candidates: those of several agents first, then rules, then by cost."""
 
 from __future__ import annotations
 

@@ -90,10 +90,10 @@ def remedy_of(cure: Cure, roots: Sequence[str]) -> Remedy | None:
 
 
 def _in_directory(cure: Cure, command: str, roots: Sequence[str]) -> Remedy | None:
-    place = directory_of(cure.steps[-1], roots)
-    if not place or place == directory_of(cure.failed, roots) or not _is_short(command):
+    directory = directory_of(cure.steps[-1], roots)
+    if not directory or directory == directory_of(cure.failed, roots) or not _is_short(command):
         return None
-    return Remedy(f"{command} in {place}", f"Run `{command}` in `{place}`.")
+    return Remedy(f"{command} in {directory}", f"Run `{command}` in `{directory}`.")
 
 
 def _installed(failed: str, works: str) -> Remedy | None:
@@ -122,16 +122,16 @@ def _changed(cure: Cure, failed: str, works: str) -> Remedy | None:
     new = [piece for piece in after if piece not in before]
     if len(old) != 1 or len(new) != 1:
         return None
-    one, other = _Call(list(map(_bare, old[0]))), _Call(list(map(_bare, new[0])))
-    found = (
-        _other_options(one, other, cure.sample)
-        if one.program == other.program
-        else _other_program(one, other)
+    old_call, new_call = _Call(list(map(_bare, old[0]))), _Call(list(map(_bare, new[0])))
+    remedy = (
+        _other_options(old_call, new_call, cure.sample)
+        if old_call.program == new_call.program
+        else _other_program(old_call, new_call)
     )
-    if found is None or not _is_short(failed, works):
-        return found
+    if remedy is None or not _is_short(failed, works):
+        return remedy
     example = f" `{failed}` fails, `{works}` works."
-    return Remedy(found.locus, found.rule + example)
+    return Remedy(remedy.locus, remedy.rule + example)
 
 
 def _other_program(old: _Call, new: _Call) -> Remedy | None:

@@ -49,27 +49,27 @@ def left_out(candidates: Sequence[Candidate]) -> str:
     return f"Left out: {counted}"
 
 
-def _paragraph(number: int, one: Candidate) -> str:
-    marker = f" {MARKER}" if one.cross_flavor else ""
-    status = "" if one.status == "candidate" else f" ({one.status})"
-    named = f"{_TITLES[one.type]}: {excerpt(one_line(one.locus), _LOCUS_CHARS)}"
-    is_rule = bool(one.rule) and not one.left_out
-    head = excerpt(one_line(one.rule), _RULE_CHARS) if is_rule else named
+def _paragraph(number: int, candidate: Candidate) -> str:
+    marker = f" {MARKER}" if candidate.cross_flavor else ""
+    status = "" if candidate.status == "candidate" else f" ({candidate.status})"
+    named = f"{_TITLES[candidate.type]}: {excerpt(one_line(candidate.locus), _LOCUS_CHARS)}"
+    is_rule = bool(candidate.rule) and not candidate.left_out
+    head = excerpt(one_line(candidate.rule), _RULE_CHARS) if is_rule else named
     lines = [f"{number:>3}. {head}{marker}{status}"]
-    reason = f"sure: {one.sure}" if is_rule else f"left out: {one.left_out}"
+    reason = f"sure: {candidate.sure}" if is_rule else f"left out: {candidate.left_out}"
     lines.append(f"     {reason}")
-    lines.append(f"     {one.kind} {one.id} · {_facts(one)}")
-    if is_rule and one.type not in ("stated_rule", "verified_recipe"):
+    lines.append(f"     {candidate.kind} {candidate.id} · {_facts(candidate)}")
+    if is_rule and candidate.type not in ("stated_rule", "verified_recipe"):
         lines.append(f"     {named}")
-    if one.about:
-        lines.append(f"     after: {excerpt(one_line(one.about), _LOCUS_CHARS)}")
+    if candidate.about:
+        lines.append(f"     after: {excerpt(one_line(candidate.about), _LOCUS_CHARS)}")
     if not is_rule:
-        lines += [f"     cured by: {cure_sentence(cure)}" for cure in one.cures[:2]]
-    for quote in one.quotes[: 3 if one.type == "stated_rule" else 2]:
-        said = excerpt(one_line(quote.text), _QUOTE_CHARS)
+        lines += [f"     cured by: {cure_sentence(cure)}" for cure in candidate.cures[:2]]
+    for quote in candidate.quotes[: 3 if candidate.type == "stated_rule" else 2]:
+        quoted = excerpt(one_line(quote.text), _QUOTE_CHARS)
         where = quote.session[:8] + (f"#{quote.event}" if quote.event is not None else "")
         day = (iso(quote.at) or "")[:10]
-        lines.append(f'       "{said}" {one_line(quote.flavor)} {one_line(where)} {day}'.rstrip())
+        lines.append(f'       "{quoted}" {one_line(quote.flavor)} {one_line(where)} {day}'.rstrip())
     return "\n".join(lines)
 
 
@@ -81,25 +81,29 @@ def cure_sentence(cure: Cure) -> str:
 
 
 def agents(flavors: Sequence[str]) -> str:
-    """Their names as one would say them: Claude, Codex and Grok."""
+    """Names of agents as a phrase: Claude, Codex and Grok."""
     names = [_NAMES.get(flavor, one_line(flavor)) for flavor in flavors]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _facts(one: Candidate) -> str:
-    times = f"{one.frequency} time{'s' * (one.frequency != 1)}"
-    sessions = f"{one.sessions} session{'s' * (one.sessions != 1)}"
-    parts = [f"{times} in {sessions}", cost_text(one), ", ".join(map(one_line, one.flavors))]
-    if one.repos:
-        shown = [one_line(repo) for repo in list(one.repos)[:3]]
-        more = f" +{len(one.repos) - 3}" if len(one.repos) > 3 else ""
+def _facts(candidate: Candidate) -> str:
+    times = f"{candidate.frequency} time{'s' * (candidate.frequency != 1)}"
+    sessions = f"{candidate.sessions} session{'s' * (candidate.sessions != 1)}"
+    parts = [
+        f"{times} in {sessions}",
+        cost_text(candidate),
+        ", ".join(map(one_line, candidate.flavors)),
+    ]
+    if candidate.repos:
+        shown = [one_line(repo) for repo in list(candidate.repos)[:3]]
+        more = f" +{len(candidate.repos) - 3}" if len(candidate.repos) > 3 else ""
         parts.append(", ".join(shown) + more)
-    first, last = (iso(one.first_seen) or "-")[:10], (iso(one.last_seen) or "-")[:10]
+    first, last = (iso(candidate.first_seen) or "-")[:10], (iso(candidate.last_seen) or "-")[:10]
     parts.append(first if first == last else f"{first} to {last}")
     return " · ".join(parts)
 
 
-def cost_text(one: Candidate) -> str:
+def cost_text(candidate: Candidate) -> str:
     """Dollars, where a price is known, and minutes."""
-    minutes = f"{one.minutes:.0f} min" if one.minutes >= 1 else "under a minute"
-    return minutes if one.usd is None else f"${one.usd:.2f}, {minutes}"
+    minutes = f"{candidate.minutes:.0f} min" if candidate.minutes >= 1 else "under a minute"
+    return minutes if candidate.usd is None else f"${candidate.usd:.2f}, {minutes}"

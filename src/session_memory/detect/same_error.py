@@ -11,7 +11,7 @@ from session_memory.regex_cache import compiled
 
 _CUT = compiled(r"\s*(?:…|\.\.\.)$")
 _LEAST_PART = 20
-"""Characters from which on a part of a line stands for the whole."""
+"""From this many characters on, a part of a line identifies the whole."""
 _LEAST_BEGINNING = 12
 _MASK = compiled(r"<\w+>")
 _WORD = compiled(r"[^\W\d_]{3,}")
@@ -49,8 +49,8 @@ def telling_words(line: str) -> list[str]:
     of_any = _OF_ANY_SCRIPT.match(line)
     if of_any is not None and not _NAMES_SOMETHING.search(line, of_any.end()):
         return []
-    found = _WORD.findall(_MASK.sub(" ", line))
-    return [word for word in found if word.lower() not in _SAYS_NOTHING]
+    words = _WORD.findall(_MASK.sub(" ", line))
+    return [word for word in words if word.lower() not in _SAYS_NOTHING]
 
 
 _TASK = compiled(
@@ -63,8 +63,8 @@ _TASK = compiled(
 
 def task_of(line: str) -> str:
     """The task that a runner says has failed, with the runner; '' for any other line."""
-    found = _TASK.match(line)
-    return f"{found.lastgroup} {found[found.lastgroup or 0]}" if found is not None else ""
+    match = _TASK.match(line)
+    return f"{match.lastgroup} {match[match.lastgroup or 0]}" if match is not None else ""
 
 
 class ErrorText(msgspec.Struct, frozen=True, gc=False):
@@ -94,22 +94,22 @@ def error_text(line: str) -> ErrorText:
     )
 
 
-def is_exact(one: ErrorText, other: ErrorText) -> bool:
+def is_exact(first: ErrorText, second: ErrorText) -> bool:
     """The same words, or a telling part of one line in the other."""
-    if not one.exact or not other.exact:
+    if not first.exact or not second.exact:
         return False
-    if one.exact == other.exact:
+    if first.exact == second.exact:
         return True
-    short, long = sorted((one.exact, other.exact), key=len)
+    short, long = sorted((first.exact, second.exact), key=len)
     begins = len(short) >= _LEAST_BEGINNING and long.startswith(short)
     return begins or (len(short) >= _LEAST_PART and short in long)
 
 
-def is_same_shape(one: ErrorText, other: ErrorText) -> bool:
+def is_same_shape(first: ErrorText, second: ErrorText) -> bool:
     """The same words once names, paths and numbers are masked."""
-    if not one.shape or not other.shape:
+    if not first.shape or not second.shape:
         return False
-    if one.is_cut or other.is_cut:
-        short, long = sorted((one.shape, other.shape), key=len)
+    if first.is_cut or second.is_cut:
+        short, long = sorted((first.shape, second.shape), key=len)
         return len(short) >= _LEAST_PART and long.startswith(short)
-    return one.shape == other.shape
+    return first.shape == second.shape

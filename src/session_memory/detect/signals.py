@@ -31,7 +31,7 @@ _MAX_CORRECTIONS = 5
 _QUOTE_CHARS = 160
 _ACTIVE_S = 30.0  # an event stands for at most this long: a night between two prompts is no work
 
-_OURS = "session-memory"  # part of both marks, so one test rules out nearly every text
+_OURS = "session-memory"  # part of both marks, so that one test excludes nearly every text
 _STATE_QUERIES = ("git status", "git diff", "git log", "git show", "git branch")
 _cached_id = lru_cache(maxsize=16_384)(pattern_id)
 
@@ -152,24 +152,24 @@ def errors(view: DigestView) -> Iterator[RawSignal]:
 
 
 def stated_rules(view: DigestView) -> Iterator[RawSignal]:
-    """What the user said that may hold for every session; leave to stop doing so counts nothing."""
+    """Statements of the user that may hold for every session; permissions to stop do not count."""
     calls = max(1, view.calls // max(1, view.digest.turns))
-    for said in view.digest.rules:
-        if FORGOTTEN not in said.text:
+    for statement in view.digest.rules:
+        if FORGOTTEN not in statement.text:
             yield RawSignal(
                 "stated_rule",
-                said.text,
-                said.text,
+                statement.text,
+                statement.text,
                 calls=calls,
-                count=0 if said.stance in ("allows", "spares") else 1,
-                seq=said.seq,
-                at=said.at,
-                said=said,
+                count=0 if statement.stance in ("allows", "spares") else 1,
+                seq=statement.seq,
+                at=statement.at,
+                said=statement,
             )
 
 
 def notices(view: DigestView) -> Iterator[RawSignal]:
-    """What hosts and servers said of this repository; to be behind a remote is ordinary."""
+    """Notices of hosts and servers about this repository; being behind a remote is ordinary."""
     for notice in view.digest.notices:
         subject = notice.subject
         if notice.kind == "pull requests only":
@@ -202,7 +202,7 @@ def retry_loops(view: DigestView) -> Iterator[RawSignal]:
 
 
 def user_corrections(view: DigestView) -> Iterator[RawSignal]:
-    """What the user had to put right; one turn is taken to have been for nothing."""
+    """Corrections by the user; each is assumed to have wasted one turn."""
     calls = max(1, view.calls // max(1, view.digest.turns))
     for text in view.digest.corrections[-_MAX_CORRECTIONS:]:
         yield RawSignal("user_correction", wording_locus(text), text, calls=calls)
@@ -271,31 +271,31 @@ def verified_recipes(view: DigestView) -> Iterator[RawSignal]:
 
 def _ran_elsewhere(view: DigestView) -> frozenset[int]:
     """Checks that name no directory, in a shell that an earlier command left in a subdirectory."""
-    found: list[int] = []
-    place = ""
+    indexes: list[int] = []
+    directory = ""
     for index, run in enumerate(view.digest.commands):
         if run.command.lstrip().startswith("cd "):
-            place = directory_of(run.command, view.project.roots)
-        elif place and run.is_check:
-            found.append(index)
-    return frozenset(found)
+            directory = directory_of(run.command, view.project.roots)
+        elif directory and run.is_check:
+            indexes.append(index)
+    return frozenset(indexes)
 
 
 @lru_cache(maxsize=4096)
 def _project_checks(command: str, roots: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """The checks in a command that are for the whole project, each with its rule."""
-    place = directory_of(command, roots)
-    found: list[tuple[str, str]] = []
+    directory = directory_of(command, roots)
+    checks: list[tuple[str, str]] = []
     for part in typed_command(command).split(" && "):
         check = typed_command(part)
         if check_of(check) is not None and is_project_wide(check) and FORGOTTEN not in check:
-            shown = f"`{check}` in `{place}`" if place else f"`{check}`"
-            found.append((shown.replace("`", ""), f"Verify with {shown}."))
-    return tuple(found)
+            shown = f"`{check}` in `{directory}`" if directory else f"`{check}`"
+            checks.append((shown.replace("`", ""), f"Verify with {shown}."))
+    return tuple(checks)
 
 
 def fast_paths(view: DigestView) -> Iterator[RawSignal]:
-    """A verified success without a stumble: the commands it took, in order."""
+    """A verified success without any failure: the commands it took, in order."""
     digest = view.digest
     smooth = not (digest.errors or digest.retries or digest.corrections or digest.tests_failed)
     early = digest.calls_before_edit is not None and digest.calls_before_edit <= FAST_CALLS

@@ -1,4 +1,4 @@
-"""Rules that users stated again and again: their words, grouped over sessions and agents."""
+"""Rules that users stated repeatedly: their words, grouped over sessions and agents."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Stated(msgspec.Struct, frozen=True):
     """What at least two of them are about."""
 
 
-def group_stated(said: Iterable[SingleSignal]) -> list[Stated]:
+def group_stated(signals: Iterable[SingleSignal]) -> list[Stated]:
     """Every statement in one group; what users voice in many words is one wish in all projects."""
     pools: dict[str | None, list[SingleSignal]] = {}
     pasted: dict[str, int] = {}
-    for mined, signal in said:
+    for mined, signal in signals:
         statement = signal.said
         if statement is None:
             continue
@@ -81,16 +81,16 @@ def _groups(pool: Sequence[SingleSignal]) -> list[Stated]:
         if signal.said is None:
             continue
         rest[mined.session, signal.said.text] = mined, signal
-        if mined.session == mined.counts_as:  # what a sub-agent is told, no user said
+        if mined.session == mined.counts_as:  # else no user said it
             by_session.setdefault(mined.session, []).append(signal.said)
     groups: list[Stated] = []
     for rule in standing_rules(by_session):
         keys = dict.fromkeys((each.session, each.text) for each in rule.evidence)
-        found = [rest.pop(key) for key in keys if key in rest]
-        found.sort(key=lambda single: single[1].locus != rule.text)
-        if found:
-            repeated = rule.sure == "repeated" and _is_habit(found)
-            groups.append(Stated(tuple(found), repeated, _shared_terms(found)))
+        signals = [rest.pop(key) for key in keys if key in rest]
+        signals.sort(key=lambda single: single[1].locus != rule.text)
+        if signals:
+            repeated = rule.sure == "repeated" and _is_habit(signals)
+            groups.append(Stated(tuple(signals), repeated, _shared_terms(signals)))
     others: dict[str, list[SingleSignal]] = {}
     for single in rest.values():
         if single[1].count:
@@ -98,42 +98,44 @@ def _groups(pool: Sequence[SingleSignal]) -> list[Stated]:
     return groups + [Stated(tuple(same)) for same in others.values()]
 
 
-def _is_habit(said: Sequence[SingleSignal]) -> bool:
-    """Said twice in one project, or three times in all: once here and once there may be chance."""
-    sessions = {mined.session: mined.repo for mined, _ in said}
+def _is_habit(signals: Sequence[SingleSignal]) -> bool:
+    """Said twice in one project, or three times in all: once in each of two may be chance."""
+    sessions = {mined.session: mined.repo for mined, _ in signals}
     in_one_project = max(Counter(sessions.values()).values())
     often = in_one_project >= _REPEATED or len(sessions) > _REPEATED
-    if any(is_meant_to_last(signal.locus) for _, signal in said):
+    if any(is_meant_to_last(signal.locus) for _, signal in signals):
         return often
-    if any(signal.said and signal.said.intent in _OF_A_PIECE for _, signal in said):
+    if any(signal.said and signal.said.intent in _OF_A_PIECE for _, signal in signals):
         often = len(sessions) > _REPEATED
-    return often and _on_several_days(said)
+    return often and _on_several_days(signals)
 
 
-def _on_several_days(said: Sequence[SingleSignal]) -> bool:
+def _on_several_days(signals: Sequence[SingleSignal]) -> bool:
     """One text that is given to several agents on a day is one order."""
-    times = [signal.said.at for _, signal in said if signal.said is not None]
+    times = [signal.said.at for _, signal in signals if signal.said is not None]
     days = {at // _DAY_MS for at in times if at is not None}
     return len(days) > 1 or not days
 
 
-def _shared_terms(said: Sequence[SingleSignal]) -> frozenset[str]:
-    counts = Counter(term for _, signal in said for term in set(terms_of(signal.locus)))
+def _shared_terms(signals: Sequence[SingleSignal]) -> frozenset[str]:
+    counts = Counter(term for _, signal in signals for term in set(terms_of(signal.locus)))
     return frozenset(term for term, count in counts.items() if count > 1)
 
 
-def rule_text(said: RuleStatement, shared: frozenset[str]) -> str:
+def rule_text(statement: RuleStatement, shared: frozenset[str]) -> str:
     """What to write down: the user's own words, unless the wish has a name; '' if they say less.
 
     A statement that is mostly about something else than the others is an order for one task.
     """
-    if said.intent is not None:
-        return _RULES.get(said.intent, f"{said.intent[:1].upper()}{said.intent[1:]}.")
-    words = wish_in(" ".join(said.text.split()))
-    if points_at_its_moment(words) or (said.stance == "for" and not says_when(words)):
+    if statement.intent is not None:
+        return _RULES.get(
+            statement.intent, f"{statement.intent[:1].upper()}{statement.intent[1:]}."
+        )
+    words = wish_in(" ".join(statement.text.split()))
+    if points_at_its_moment(words) or (statement.stance == "for" and not says_when(words)):
         return ""
     if len(set(terms_of(words)) - shared - GENERIC) > len(shared):
         return ""
     if not reads_as_rule(words) and ("?" in words or not is_meant_to_last(words)):
         return ""
-    return f'The user {"said" if said.why.startswith(_REFUSES) else "wants"}: "{words}"'
+    return f'The user {"said" if statement.why.startswith(_REFUSES) else "wants"}: "{words}"'

@@ -1,4 +1,4 @@
-"""Which signals may recur, found out in little memory before anything is counted.
+"""Finds which signals may recur, in little memory, before anything is counted.
 
 Most of what sessions show is never seen again. A first pass counts short keys in a table of fixed
 size; a signal none of whose keys came twice is then left out of the counting. Two keys may share a
@@ -28,7 +28,7 @@ class KeyCounts:
     __slots__ = ("_shift", "_table", "known")
 
     def __init__(self, *, second: bool = False) -> None:
-        """A second table has other keys in one place than the first: what both keep is less."""
+        """A second table has other collisions than the first, so that both together keep less."""
         self._table = bytearray(_PLACES // _IN_BYTE)
         self._shift = _KEY_BITS - _BITS if second else 0
         self.known: set[str] = set()
@@ -75,15 +75,15 @@ class KeyCounts:
         """Count these keys."""
         table, shift = self._table, self._shift
         for key in keys:
-            place = key >> shift & _PLACES - 1
-            bits = place % _IN_BYTE * 2
-            if table[place // _IN_BYTE] >> bits & 3 < 2:
-                table[place // _IN_BYTE] += 1 << bits
+            slot = key >> shift & _PLACES - 1
+            bits = slot % _IN_BYTE * 2
+            if table[slot // _IN_BYTE] >> bits & 3 < 2:
+                table[slot // _IN_BYTE] += 1 << bits
 
     def recurs(self, key: int) -> bool:
-        """Whether the key, or another one in its place, came more than once."""
-        place = key >> self._shift & _PLACES - 1
-        return self._table[place // _IN_BYTE] >> place % _IN_BYTE * 2 & 3 > 1
+        """Whether the key, or one that shares its slot, came more than once."""
+        slot = key >> self._shift & _PLACES - 1
+        return self._table[slot // _IN_BYTE] >> slot % _IN_BYTE * 2 & 3 > 1
 
     def keeps(self, mined: Mined, signal: Signal) -> bool:
         """Whether a second session may show the same, near duplicates left aside."""
@@ -91,8 +91,8 @@ class KeyCounts:
             return True
         table, shift = self._table, self._shift
         for key in signal_keys(mined, signal):
-            place = key >> shift & _PLACES - 1
-            if table[place // _IN_BYTE] >> place % _IN_BYTE * 2 & 3 > 1:
+            slot = key >> shift & _PLACES - 1
+            if table[slot // _IN_BYTE] >> slot % _IN_BYTE * 2 & 3 > 1:
                 return True
         return False
 
@@ -109,23 +109,23 @@ class KeyCounts:
         return is_similar_count(shared, len(words))
 
 
-def session_keys(mined: Mined, known: Container[str] = (), *, words: bool = True) -> list[int]:
+def session_keys(mined: Mined, recurring: Container[str] = (), *, words: bool = True) -> list[int]:
     """What to count of a session, without patterns that are known to recur.
 
     Each error of a session counts on its own: two that are alike make one group, which must be
     kept or left out as a whole.
     """
-    seen: set[int] = set()
+    pattern_keys: set[int] = set()
     errors: set[str] = set()
     keys: list[int] = []
     for signal in mined.signals:
-        if signal.pattern in known:
+        if signal.pattern in recurring:
             continue
-        seen.update(signal_keys(mined, signal))
+        pattern_keys.update(signal_keys(mined, signal))
         if words and signal.type == "recurring_error" and signal.locus not in errors:
             errors.add(signal.locus)
             keys += [key for key in error_keys(signal.locus) if key != _ANY_WORD]
-    keys += seen
+    keys += pattern_keys
     return keys
 
 

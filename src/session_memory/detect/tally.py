@@ -159,11 +159,13 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
         )
 
 
-Place = tuple[str, str | None]
+Origin = tuple[str, str | None]
 """The flavour and the repository of a session."""
 
 
-def tally_of(signals: Iterable[SingleSignal], named: Signal, places: Mapping[int, Place]) -> Tally:
+def tally_of(
+    signals: Iterable[SingleSignal], named: Signal, origins: Mapping[int, Origin]
+) -> Tally:
     """A tally of these signals, under the name of one of them."""
     tally = Tally(named.pattern, named.type, named.locus, "")
     counts: dict[int, int] = {}
@@ -174,7 +176,7 @@ def tally_of(signals: Iterable[SingleSignal], named: Signal, places: Mapping[int
         if signal.tried:
             tried.add(mined.counts_as)
     for owner, count in counts.items():
-        tally.close(count, owner in tried, *places[owner])
+        tally.close(count, owner in tried, *origins[owner])
     return tally
 
 

@@ -56,13 +56,13 @@ def is_telling(words: tuple[str, ...]) -> bool:
     return any(word != ANY and _LETTERS.search(word) for word in words)
 
 
-def similarity(one: list[str] | tuple[str, ...], other: list[str] | tuple[str, ...]) -> float:
+def similarity(first: list[str] | tuple[str, ...], second: list[str] | tuple[str, ...]) -> float:
     """Share of equal tokens at equal positions; 0 for texts of different length."""
-    if len(one) != len(other):
+    if len(first) != len(second):
         return 0.0
-    if not one:
+    if not first:
         return 1.0
-    return sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
+    return sum(a == b for a, b in zip(first, second, strict=True)) / len(first)
 
 
 def shape(text: str, *, masked: bool = False) -> tuple[str, ...]:
@@ -140,6 +140,6 @@ def group_by_words(loci: Iterable[str]) -> list[list[str]]:
     ]
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    shared = len(one & other)
-    return shared / max(1, len(one) + len(other) - shared)
+def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    shared = len(first & second)
+    return shared / max(1, len(first) + len(second) - shared)
