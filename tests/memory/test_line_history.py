@@ -59,8 +59,8 @@ def test_after_fifteen_sessions_the_first_still_counts_and_what_was_replaced_say
         lived(bench, number, "just test")
     page = bench.page()
     assert TRAP in page and f'"{WISH}"; said in 1 session' in page
-    told = shell.json("why", "rtk make test")["evidence"]
-    assert first.session_id in {one["session"] for one in told}
+    answer = shell.json("why", "rtk make test")["evidence"]
+    assert first.session_id in {one["session"] for one in answer}
     assert "`just test` verifies tests; passed in 13 sessions" in page
     assert "`make test` verifies" not in page
     (retired,) = [

@@ -165,9 +165,9 @@ def test_status_names_locks_pending_work_and_the_last_error(shell: Shell) -> Non
         job = store.jobs.claim(("memory.consolidate",), "t", now)
         assert job is not None
         store.jobs.fail(job, "t", "no answer within 900 seconds", now)
-    told = shell.run("status")
-    assert "locked by manual:abc since" in told
-    assert "memory.consolidate /work/shop is " in told and "no answer within 900" in told
+    output = shell.run("status")
+    assert "locked by manual:abc since" in output
+    assert "memory.consolidate /work/shop is " in output and "no answer within 900" in output
     status = shell.json("status")
     assert status["locks"][0]["owner"] == "manual:abc"
     assert status["jobs"][0]["last_error"] == "no answer within 900 seconds"

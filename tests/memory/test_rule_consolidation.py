@@ -282,9 +282,9 @@ def rule(text: str, firm: bool = False, intent: str | None = None, day: int = 1)
 def test_a_wish_is_told_if_it_was_repeated_or_says_that_it_lasts() -> None:
     never = rule("never push to the main branch without asking", firm=True)
     once = rule("we should call ours max_concurrency to be consistent", firm=True)
-    told = lines(session(1, rules=(never, once)))
-    assert len(told) == 1 and told[0].startswith('- "never push to the main branch')
-    assert "; said in 1 session " in told[0]
+    output = lines(session(1, rules=(never, once)))
+    assert len(output) == 1 and output[0].startswith('- "never push to the main branch')
+    assert "; said in 1 session " in output[0]
     written = RuleStatement(
         "add to CLAUDE.md that tests run in order", 1, DAY, "wants it written down", True, "for"
     )

@@ -1,4 +1,4 @@
-"""What a new session is told of its project: how to verify, traps, rules, what was left open.
+"""What a new session is told about its project: checks, traps, rules, open work.
 
 Made from the digests of earlier sessions by rules that would rather say nothing than something
 wrong. At most 400 tokens: whoever wants more finds it in MEMORY.md or asks the tools.
@@ -34,7 +34,7 @@ RECENT = 20
 """Sessions among which a trap or a notice was met last: projects change their tools."""
 NEWEST = 10
 """Sessions among which a check must have passed, and a trap that only one met was met."""
-_FEW = 5  # sessions among which one that passed a check is enough
+_FEW = 5  # with at most this many sessions, one that passed a check is enough
 _MAX_CHECKS = 4
 _MAX_TRAPS = 5
 _MAX_RULES = 6
@@ -93,7 +93,7 @@ def briefing_of(store: SessionReader, project: Project, known_text: str = "") ->
 def _fitting(lines: Iterable[BriefingLine]) -> Iterator[BriefingLine]:
     room = MAX_CHARS
     for line in lines:
-        if FORGOTTEN in line.text:  # with its point gone, it would only mislead
+        if FORGOTTEN in line.text:  # without the forgotten words it would only mislead
             continue
         room -= len(line.text) + 3
         if room >= 0:
@@ -105,23 +105,23 @@ def _verify(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingL
     newest = {session.id for session in sessions[:NEWEST]}
     least = 2 if len(sessions) > _FEW else 1
     best: dict[str, Check] = {}
-    checks = find_checks(sessions).told
+    checks = find_checks(sessions).included
     for check in checks:
         holds = check.passed[0][0].id in newest and not _failed_since(check)
         if holds and check.is_general and check.sessions >= max(least, 2 * len(check.failed)):
             best.setdefault(check.kind, check)
-    told = [check for check in best.values() if not names_command(known_text, check.command)]
-    told = told[:_MAX_CHECKS]
-    if not told:
+    new_checks = [check for check in best.values() if not names_command(known_text, check.command)]
+    new_checks = new_checks[:_MAX_CHECKS]
+    if not new_checks:
         return []
-    shown = _shown(told)
-    times = told[0].sessions
+    shown = _shown(new_checks)
+    times = new_checks[0].sessions
     plural = "session" if times == 1 else "sessions"
-    first = "it" if len(told) == 1 else "the first"
+    first = "it" if len(new_checks) == 1 else "the first"
     tested = any(check.kind in ("test", "any") for check in checks)
     lack = "" if tested else "; no run of all tests was seen"
     text = f"Verify {shown} ({first} passed in {times} {plural}{lack})"
-    passed = (check.passed[0] for check in told)
+    passed = (check.passed[0] for check in new_checks)
     return [BriefingLine("verify", text, tuple(EventReference(s.id, seq) for s, seq in passed))]
 
 
@@ -143,7 +143,7 @@ def _traps(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLi
     recent = {session.thread for session in sessions[:RECENT]}
     lines = [
         BriefingLine("trap", trap.text, _references(trap.events))
-        for trap in find_traps(sessions).told
+        for trap in find_traps(sessions).included
         if len(recent.intersection(trap.threads)) > 1 or newest.issuperset(trap.threads)
     ]
     return [line for line in lines if not tells_trap(known_text, line.text)][:_MAX_TRAPS]
@@ -152,7 +152,7 @@ def _traps(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLi
 def _rules(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLine]:
     """What the user asked for in several sessions; said once, it was mostly about one task."""
     lines: list[BriefingLine] = []
-    for wish in find_wishes(sessions).told:
+    for wish in find_wishes(sessions).included:
         if len(wish.threads) > 1 and not tells_wish(known_text, wish.text):
             text = f"The user wants: {wish.text}"
             lines.append(BriefingLine("rule", text, _references(wish.events)))
@@ -164,7 +164,7 @@ def _references(events: Iterable[int]) -> tuple[EventReference, ...]:
 
 
 def _facts(sessions: Sequence[KnownSession]) -> list[BriefingLine]:
-    """What git and servers said of this repository: a rule of its host once, a habit twice."""
+    """Notices of git and servers: a rule of the host counts once seen, a habit once seen twice."""
     notices: dict[tuple[NoticeKind, str], list[EventReference]] = {}
     for session in sessions:
         for notice in session.digest.notices:

@@ -1,4 +1,4 @@
-"""Whether a session broke off while it committed, pushed or released: nobody knows how that ended.
+"""Whether a session broke off while committing, pushing or releasing, with unknown result.
 
 A log that ends in a look at something says nothing about the state of the work.
 """

@@ -1,4 +1,4 @@
-"""Makes a project's MEMORY.md of its traces: under a lock, in a staging folder, then swapped in.
+"""Makes a project's MEMORY.md from its traces: under a lock, in a staging folder, then swaps it.
 
 `dispatch` prepares project roots and starts to make their memories in parallel; `watch` renews
 their locks, swaps the results in and releases the locks. The store is used on the caller's thread
@@ -67,7 +67,7 @@ class ConsolidationResult(msgspec.Struct, frozen=True):
     reason: str = ""
     agent: str = ""
     unsupported: int = 0
-    """Statements of a model that were left out, because what they cite does not support them."""
+    """Statements of a model that were left out because what they cite does not support them."""
 
 
 class _Run(msgspec.Struct):
@@ -286,7 +286,7 @@ class Consolidations:
             return
         today = (iso(self._context.clock()) or "")[:10]
         before = read_history(run.live)
-        history, changes = next_history(before, made.told, made.left_out, run.sessions, today)
+        history, changes = next_history(before, made.included, made.left_out, run.sessions, today)
         write_history(run.live, history, self._redact)
         self._log.note(
             "lines_changed",
@@ -315,7 +315,7 @@ class Consolidations:
             self._fail(run, error)
 
     def _fail(self, run: _Run, error: OSError | SessionMemoryError) -> None:
-        if isinstance(error, BudgetSpent):  # nothing was asked: it waits for a later run
+        if isinstance(error, BudgetSpent):  # the model was not asked: it waits for a later run
             root, reason = run.claim.root, error.message
             self._log.note("consolidation_deferred", cwd=root, reason=reason)
             self._end(run, "deferred", reason)

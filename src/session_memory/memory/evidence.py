@@ -46,7 +46,7 @@ class Evidence(msgspec.Struct, frozen=True):
     root: str
     quotes: tuple[Quote, ...]
     not_told: str = ""
-    """Why MEMORY.md does not tell the line, or no longer does."""
+    """Why MEMORY.md does not have the line, or no longer has it."""
 
 
 def evidence_for(store: MemoryStore, query: str, data: Path | None = None) -> list[Evidence]:
@@ -54,94 +54,98 @@ def evidence_for(store: MemoryStore, query: str, data: Path | None = None) -> li
 
     Words of a MEMORY.md, which is in `data`, lead to the lines of the traces it was made of.
     """
-    found = [
+    evidence = [
         _evidence(store, trace, line) for trace, line in _find_lines(store, query)[:_MAX_LINES]
     ]
     in_memory = _memory_evidence(store, query, data) if data is not None else []
-    if found:  # what a trace says may have been retired since
-        found = [*(one for one in in_memory if one.not_told), *found]
-    found = found or in_memory or _briefing_evidence(store, query)
-    if not found:
+    if evidence:  # what a trace says may have been retired since
+        evidence = [*(item for item in in_memory if item.not_told), *evidence]
+    evidence = evidence or in_memory or _briefing_evidence(store, query)
+    if not evidence:
         raise NotFound(
             f"nothing in memory says {one_line(query[:80])!r}",
             hint="name a trace, an [e:ID], or some words of a line; `project memory show` has them",
         )
-    return found[:_MAX_LINES]
+    return evidence[:_MAX_LINES]
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _MemoryLine(msgspec.Struct, frozen=True):
     """A line of a MEMORY.md, or one that was left out of it."""
 
-    line: str
+    text: str
     events: tuple[int, ...]
-    not_told: str = ""
+    why_omitted: str = ""
 
 
 def _memory_evidence(store: MemoryStore, query: str, data: Path) -> list[Evidence]:
-    """Evidence for lines that a MEMORY.md tells, told before, or left out."""
-    wanted, words = set(_cited_events(query)), _words(query)
+    """Evidence for lines that a MEMORY.md has, had before, or left out."""
+    cited, words = set(_cited_events(query)), _words(query)
     evidence: list[Evidence] = []
-    for root in store.memories.roots() if wanted or words else ():
+    for root in store.memories.roots() if cited or words else ():
         traces = {trace.session_id: trace for trace in store.memories.of_root(root)}
-        for said in _lines_of(memory_root(data, root)):
-            if wanted & set(said.events) if wanted else words in _words(said.line):
-                evidence += _evidence_of(store, said, traces) or _by_code(store, said, traces)
+        for line in _lines_of(memory_root(data, root)):
+            if cited & set(line.events) if cited else words in _words(line.text):
+                evidence += _evidence_of(store, line, traces) or _by_code(store, line, traces)
     return evidence
 
 
-def _lines_of(folder: Path) -> list[_Said]:
+def _lines_of(folder: Path) -> list[_MemoryLine]:
     page = folder / MEMORY
     text = "" if page.is_symlink() or not page.is_file() else page.read_text("utf-8", "replace")
-    told = [
-        _Said(line, tuple(_cited_events(line)))
+    current = [
+        _MemoryLine(line, tuple(_cited_events(line)))
         for line in text.splitlines()
         if line.startswith("- ")
     ]
     history = read_history(folder)
     retired = [
-        _Said(line.text, line.events, f"retired {line.retired}: {line.reason}")
+        _MemoryLine(line.text, line.events, f"retired {line.retired}: {line.reason}")
         for line in history.retired
     ]
     left_out = [
-        _Said(line.text, line.events, f"left out: {line.reason}") for line in history.left_out
+        _MemoryLine(line.text, line.events, f"left out: {line.reason}") for line in history.left_out
     ]
-    return [*told, *retired, *left_out]
+    return [*current, *retired, *left_out]
 
 
-def _evidence_of(store: SessionReader, said: _Said, traces: Mapping[int, Trace]) -> list[Evidence]:
+def _evidence_of(
+    store: SessionReader, line: _MemoryLine, traces: Mapping[int, Trace]
+) -> list[Evidence]:
     """One piece of evidence for each session whose events a line cites."""
     by_session: dict[int, set[int]] = {}
-    for event in said.events:
+    for event in line.events:
         by_session.setdefault(split(event)[0], set()).add(event)
     return [
-        _quotes_of(store, said, traces[session_id], events)
+        _quotes_of(store, line, traces[session_id], events)
         for session_id, events in by_session.items()
         if session_id in traces
     ]
 
 
-def _quotes_of(store: SessionReader, said: _Said, trace: Trace, events: set[int]) -> Evidence:
+def _quotes_of(store: SessionReader, line: _MemoryLine, trace: Trace, events: set[int]) -> Evidence:
     session = store.session(trace.session_id)
     cited = (event for event in store.events(trace.session_id) if event.id in events)
     return Evidence(
-        line=one_line(CITED.sub("", said.line)).removeprefix("- "),
+        line=one_line(CITED.sub("", line.text)).removeprefix("- "),
         trace=trace.thread_id,
         session_id=session.id,
         session=session.external_id,
         root=trace.root,
         quotes=tuple(_quote(store, event) for event in cited),
-        not_told=said.not_told,
+        not_told=line.why_omitted,
     )
 
 
-def _by_code(store: SessionReader, said: _Said, traces: Mapping[int, Trace]) -> list[Evidence]:
+def _by_code(
+    store: SessionReader, line: _MemoryLine, traces: Mapping[int, Trace]
+) -> list[Evidence]:
     """For a line that cites no event: the lines of traces about the files it names."""
-    named = re.findall(r"`[^`]+`", said.line)
+    named = re.findall(r"`[^`]+`", line.text)
     return [
-        _evidence(store, trace, line)
+        _evidence(store, trace, trace_line)
         for trace in traces.values()
-        for line in trace.trace_summary.splitlines()
-        if CITED.search(line) and any(f"- {code}" in line for code in named)
+        for trace_line in trace.trace_summary.splitlines()
+        if CITED.search(trace_line) and any(f"- {code}" in trace_line for code in named)
     ]
 
 

@@ -30,8 +30,8 @@ def check_files(files: Files, evidence: Evidence) -> tuple[Files, list[Unsupport
         if name.startswith(f"{SKILLS}/") and unsupported:
             dropped += unsupported
             refused.add(_skill_of(name))
-    kept = {name: text for name, text in files.items() if _skill_of(name) not in refused}
-    return ({**kept, MEMORY: page.text} if MEMORY in files else kept), dropped
+    supported = {name: text for name, text in files.items() if _skill_of(name) not in refused}
+    return ({**supported, MEMORY: page.text} if MEMORY in files else supported), dropped
 
 
 def _skill_of(name: str) -> str:

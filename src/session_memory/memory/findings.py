@@ -1,4 +1,4 @@
-"""What the sessions of a project say together: checks, traps, wishes, facts, what is open.
+"""What all sessions of a project show: checks, traps, wishes, facts, open work.
 
 Checks, traps and wishes come from the digests of all its sessions; what a model wrote down as
 knowledge or decision comes from the traces.
@@ -43,7 +43,7 @@ _NO_PLACE = re.compile(
     r"|(?:^|/)(?:index|styles?|globals?)\.\w+$",
     re.I,
 )
-"""Notes, lists of dependencies, entry pages and what lies outside: all work touches them."""
+"""Notes, lists of dependencies, entry pages and files outside: any work touches them."""
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -63,9 +63,9 @@ class Findings(msgspec.Struct, frozen=True):
 
     @property
     def left_out(self) -> tuple[Statement, ...]:
-        """What is known and not told, each with the reason as its note."""
-        found = (*self.checks.left_out, *self.traps.left_out, *self.wishes.left_out)
-        return (*self.known, *found)
+        """What is known and left out, each with the reason as its note."""
+        omitted = (*self.checks.left_out, *self.traps.left_out, *self.wishes.left_out)
+        return (*self.known, *omitted)
 
 
 def find_all(
@@ -77,30 +77,36 @@ def find_all(
     """
     checks = find_checks(sessions)
     traps, wishes = find_traps(sessions), find_wishes(sessions)
-    news = [each for each in checks.told if not names_command(known_text, each.command)]
-    known = [each.statement(_KNOWN) for each in checks.told if each not in news]
-    known += _known(traps.told, lambda text: tells_trap(known_text, text))
-    known += _known(wishes.told, lambda text: tells_wish(known_text, text))
-    keys = {each.key for each in known}
+    new_checks = [item for item in checks.included if not names_command(known_text, item.command)]
+    known_statements = [
+        item.statement(_KNOWN) for item in checks.included if item not in new_checks
+    ]
+    known_statements += _known(traps.included, lambda text: tells_trap(known_text, text))
+    known_statements += _known(wishes.included, lambda text: tells_wish(known_text, text))
+    keys = {item.key for item in known_statements}
     return Findings(
-        checks=msgspec.structs.replace(checks, told=tuple(news)),
-        traps=msgspec.structs.replace(traps, told=_without(traps.told, keys)),
-        wishes=msgspec.structs.replace(wishes, told=_without(wishes.told, keys)),
-        known=tuple(known),
+        checks=msgspec.structs.replace(checks, included=tuple(new_checks)),
+        traps=msgspec.structs.replace(traps, included=_without(traps.included, keys)),
+        wishes=msgspec.structs.replace(wishes, included=_without(wishes.included, keys)),
+        known=tuple(known_statements),
         facts=tuple(ranked(merge_same(_written_by_models(traces, "knowledge")))[:MAX_FACTS]),
         noted=tuple(ranked(merge_same(_written_by_models(traces, "failures")))[:MAX_NOTED]),
         decisions=tuple(merge_same(_decisions(traces))[:MAX_DECISIONS]),
-        open=tuple(_left_open(sessions[:1], checks.told)),
+        open=tuple(_left_open(sessions[:1], checks.included)),
         files=tuple(_files(sessions)),
     )
 
 
-def _known(told: Iterable[Statement], is_known: Callable[[str], bool]) -> list[Statement]:
-    return [msgspec.structs.replace(one, note=_KNOWN) for one in told if is_known(one.text)]
+def _known(statements: Iterable[Statement], is_known: Callable[[str], bool]) -> list[Statement]:
+    return [
+        msgspec.structs.replace(statement, note=_KNOWN)
+        for statement in statements
+        if is_known(statement.text)
+    ]
 
 
-def _without(told: Iterable[Statement], keys: set[str]) -> tuple[Statement, ...]:
-    return tuple(one for one in told if one.key not in keys)
+def _without(statements: Iterable[Statement], keys: set[str]) -> tuple[Statement, ...]:
+    return tuple(statement for statement in statements if statement.key not in keys)
 
 
 def _bullets(

@@ -39,11 +39,13 @@ class Handoff(msgspec.Struct, frozen=True):
 
 
 def newest_session(store: SessionReader, project: str) -> Session | None:
-    """The session of a project that something happened in last."""
+    """The session of a project with the latest activity."""
     query = SessionQuery(project=project, include_subagents=False, limit=_NEWEST)
-    known = [one for one in store.sessions(query) if one.source_kind != "internal"]
-    known.sort(key=lambda one: (one.low_value is None, one.ended_at or one.started_at or 0))
-    return known[-1] if known else None
+    sessions = [session for session in store.sessions(query) if session.source_kind != "internal"]
+    sessions.sort(
+        key=lambda session: (session.low_value is None, session.ended_at or session.started_at or 0)
+    )
+    return sessions[-1] if sessions else None
 
 
 def handoff_of(
@@ -60,9 +62,11 @@ def handoff_of(
     lines = recovery_lines(facts)
     answers = [event for event in events if event.kind == "assistant_text" and not event.inherited]
     if lines and answers:
-        said = gist(store.text(answers[-1]), _ANSWER_CHARS, questions=False)
-        if said and not is_order(said):
-            lines.append(RecoveryLine("answer", f"Its agent's last words: {said}", answers[-1].seq))
+        answer_gist = gist(store.text(answers[-1]), _ANSWER_CHARS, questions=False)
+        if answer_gist and not is_order(answer_gist):
+            lines.append(
+                RecoveryLine("answer", f"Its agent's last words: {answer_gist}", answers[-1].seq)
+            )
     when = (iso(session.ended_at or session.started_at or 0) or "")[:16].replace("T", " ")
     head = (
         f"Go on with the work of another session ({title}, last active {when} UTC)."

@@ -12,7 +12,7 @@ from session_memory.memory.traces import thread_of
 Files = dict[str, str]
 """Texts by their path inside a memory."""
 _FENCE_BYTES = 200
-"""About what the marks around one file take."""
+"""Approximate size of the marks around one file."""
 
 
 def fenced(inputs: Mapping[str, str]) -> str:

@@ -44,10 +44,10 @@ def logged_instructions(store: SessionReader, sessions: Sequence[KnownSession]) 
     """The newest text of each instruction file that the logs of sessions, newest first, hold."""
     newest: dict[str, str] = {}
     for session in sessions[:_LOOKED_AT]:
-        found: dict[str, list[str]] = {}
+        texts_by_name: dict[str, list[str]] = {}
         for name, text in _texts(store, session):
-            found.setdefault(name, []).append(text)
-        for name, texts in found.items():
+            texts_by_name.setdefault(name, []).append(text)
+        for name, texts in texts_by_name.items():
             newest.setdefault(name, "\n".join(texts))
     return "\n".join(newest.values())
 

@@ -40,18 +40,18 @@ class KnownSession(msgspec.Struct, frozen=True):
 def known_sessions(store: SessionReader, traces: Iterable[Trace]) -> list[KnownSession]:
     """The sessions behind traces, in their order, without those that were never distilled."""
     projects = {project.id: project for project in store.projects()}
-    known: list[KnownSession] = []
+    sessions: list[KnownSession] = []
     for trace in traces:
         digest = store.digest(trace.session_id)
         if digest is not None:
             session = store.session(trace.session_id)
             roots = project_roots(session, projects)
-            known.append(
+            sessions.append(
                 KnownSession(
                     session.id, trace.thread_id, trace.updated_at, digest, roots, session.branch
                 )
             )
-    return known
+    return sessions
 
 
 def project_roots(session: Session, projects: Mapping[int, Project]) -> tuple[str, ...]:

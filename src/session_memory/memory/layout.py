@@ -17,9 +17,9 @@ MEMORY = "MEMORY.md"
 SKILLS = "skills"
 SKILL_FILE = "SKILL.md"
 LINES = ".lines.json"
-"""What MEMORY.md tells and told before, line by line, if no model wrote it."""
+"""The lines MEMORY.md has and had before, if no model wrote it."""
 REBUILD = ".rebuild"
-"""Left beside MEMORY.md when a source of it is gone: the next consolidation starts afresh."""
+"""Written next to MEMORY.md when a source of it is gone: the next run starts afresh."""
 
 
 def normalised(path: str) -> str:

@@ -1,6 +1,6 @@
 """The lines of a MEMORY.md over time: what each consolidation added, changed and retired, and why.
 
-A consolidation without a model reads what the last one wrote (`.lines.json` beside MEMORY.md) and
+A consolidation without a model reads what the last one wrote (`.lines.json` next to MEMORY.md) and
 changes it. A line that is no longer told is retired with the reason; `project memory why` and
 `project memory show --all` say it. The file is made of sessions: forgetting one removes it, as it
 does MEMORY.md.
@@ -31,22 +31,22 @@ _NO_LONGER = "the sessions no longer show it"
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line, as it was last told."""
+    """One line, as it last stood in MEMORY.md."""
 
     key: str
     text: str
     threads: tuple[str, ...]
     events: tuple[int, ...] = ()
     since: str = ""
-    """The day it was first told."""
+    """The day it was added."""
     retired: str = ""
-    """The day it was left out again; "" while it is told."""
+    """The day it was removed; "" while it is in MEMORY.md."""
     reason: str = ""
-    """Why it is not told."""
+    """Why it is not in MEMORY.md."""
 
 
 class LineHistory(msgspec.Struct, frozen=True):
-    """What a MEMORY.md tells, what it told before, and what was never told."""
+    """The lines of a MEMORY.md: present ones, removed ones, and those never included."""
 
     lines: tuple[Line, ...] = ()
     retired: tuple[Line, ...] = ()
@@ -67,7 +67,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 def digests_of(sessions: Iterable[KnownSession]) -> str:
-    """Identifies what a memory was made of beside its traces."""
+    """Identifies what a memory was made of besides its traces."""
     made_of = hashlib.sha256()
     for session in sessions:
         digest = session.digest
@@ -77,7 +77,7 @@ def digests_of(sessions: Iterable[KnownSession]) -> str:
 
 def next_history(
     before: LineHistory,
-    told: Sequence[Statement],
+    statements: Sequence[Statement],
     left_out: Sequence[Statement],
     sessions: Sequence[KnownSession],
     today: str,
@@ -85,33 +85,33 @@ def next_history(
     """The history after a consolidation, and what it changed."""
     old = {line.key: line for line in before.lines}
     lines: dict[str, Line] = {}
-    for statement in told:
+    for statement in statements:
         key = statement.key or statement.text
         since = old[key].since if key in old else today
         lines[key] = Line(key, statement.text, statement.threads, statement.events, since)
     reasons = {statement.key: statement.note for statement in left_out}
-    gone = [
+    newly_retired = [
         msgspec.structs.replace(line, retired=today, reason=_reason(line.key, reasons))
         for line in before.lines
         if line.key not in lines
     ]
-    kept = [line for line in before.retired if line.key not in lines]
-    retired = [line for line in (*gone, *kept) if FORGOTTEN not in line.text]
+    retired_before = [line for line in before.retired if line.key not in lines]
+    retired = [line for line in (*newly_retired, *retired_before) if FORGOTTEN not in line.text]
     retired_keys = {line.key for line in retired}
-    never_told = [
-        Line(one.key, one.text, one.threads, one.events, reason=one.note)
-        for one in left_out
-        if one.key not in retired_keys
+    omitted = [
+        Line(excluded.key, excluded.text, excluded.threads, excluded.events, reason=excluded.note)
+        for excluded in left_out
+        if excluded.key not in retired_keys
     ]
     history = LineHistory(
         tuple(lines.values()),
         tuple(retired[:MAX_RETIRED]),
-        tuple(never_told[:MAX_LEFT_OUT]),
+        tuple(omitted[:MAX_LEFT_OUT]),
         tuple(session.thread for session in sessions),
         digests_of(sessions),
     )
     updated = sum(key in old and old[key].text != line.text for key, line in lines.items())
-    return history, Changes(len(lines.keys() - old.keys()), updated, len(gone))
+    return history, Changes(len(lines.keys() - old.keys()), updated, len(newly_retired))
 
 
 def _reason(key: str, reasons: dict[str, str]) -> str:
@@ -119,7 +119,7 @@ def _reason(key: str, reasons: dict[str, str]) -> str:
 
 
 def read_history(folder: Path) -> LineHistory:
-    """The history beside a MEMORY.md; an empty one if it is missing or damaged."""
+    """The history next to a MEMORY.md; an empty one if it is missing or damaged."""
     path = folder / LINES
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _MAX_BYTES:
         return LineHistory()

@@ -96,7 +96,8 @@ def _ask_in_parts(ask: Ask, task: Task, inputs: Files, warn: Warn) -> Files:
     parts = split(inputs, task.room.call)
     if len(parts) == 1:
         return _files_in(ask(files_request(task, parts[0], warn)))
-    alone = msgspec.structs.replace(task, so_far=SoFar())  # the last call alone sees what was
+    # Only the last call is shown the earlier memory.
+    alone = msgspec.structs.replace(task, so_far=SoFar())
     answers = [_files_in(ask(files_request(alone, part, warn))) for part in parts]
     joined = {SUMMARY: inputs[SUMMARY]} if SUMMARY in inputs else {}
     joined |= {

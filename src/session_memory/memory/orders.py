@@ -1,4 +1,4 @@
-"""Whether a text that no user typed reads as an order to an agent, or hides what it says.
+"""Whether a text that no user typed reads as an order to an agent, or is obfuscated.
 
 An agent repeats what it read in files and pages. What it decided is worth remembering; what tells
 agents how to work is the user's to say, and must not reach them by way of a memory.
@@ -33,7 +33,7 @@ _MIXED = re.compile(r"[A-Za-z][\u0370-\u052f]|[\u0370-\u052f][A-Za-z]")
 _LATIN = re.compile(r"[A-Za-z]{4,}")
 _FEW = 4
 _NAME_WORDS = 6
-"""A name of so many words is a sentence."""
+"""A name with this many words is a sentence."""
 _NAME_CHARS = 60
 
 

@@ -111,32 +111,32 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Checks(msgspec.Struct, frozen=True):
-    """The checks to tell, and the others with the reason."""
+    """The checks to include, and the others with the reason."""
 
-    told: tuple[Check, ...] = ()
+    included: tuple[Check, ...] = ()
     notes: dict[str, str] = {}
-    """What to verify before relying on a told one, by what it is shown as."""
+    """Doubts about included checks, by the form in which they are shown."""
     left_out: tuple[Statement, ...] = ()
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """The lines of the told ones."""
-        return tuple(check.statement(self.notes.get(check.shown, "")) for check in self.told)
+        """The lines of the included checks."""
+        return tuple(check.statement(self.notes.get(check.shown, "")) for check in self.included)
 
 
 def find_checks(sessions: Sequence[KnownSession]) -> Checks:
     """The checks of sessions, which are given newest first."""
-    seen = _joined([check for check in _collect(sessions) if check.passed])
-    told: list[Check] = []
+    checks = _joined([check for check in _collect(sessions) if check.passed])
+    included: list[Check] = []
     left_out: list[Statement] = []
-    for check in sorted(seen, key=_worth):
-        reason = _why_not(check, seen, told)
+    for check in sorted(checks, key=_worth):
+        reason = _why_not(check, checks, included)
         if reason:
             left_out.append(check.statement(reason))
         else:
-            told.append(check)
-    notes = {check.shown: note for check in told if (note := _doubt(check))}
-    return Checks(tuple(told), notes, tuple(left_out))
+            included.append(check)
+    notes = {check.shown: note for check in included if (note := _doubt(check))}
+    return Checks(tuple(included), notes, tuple(left_out))
 
 
 def _worth(check: Check) -> tuple[object, ...]:
@@ -147,17 +147,17 @@ def _worth(check: Check) -> tuple[object, ...]:
 
 def _collect(sessions: Iterable[KnownSession]) -> list[Check]:
     """Every check that was run, whatever its flags, with how it ended in each session."""
-    seen: dict[tuple[str, ...], Check] = {}
+    by_key: dict[tuple[str, ...], Check] = {}
     for session in sessions:
         for key, (check, seq, passed) in _last_runs(session).items():
-            known = seen.get(key, check)
-            known = msgspec.structs.replace(known, in_root=known.in_root or check.in_root)
+            merged = by_key.get(key, check)
+            merged = msgspec.structs.replace(merged, in_root=merged.in_root or check.in_root)
             if passed:
-                known = msgspec.structs.replace(known, passed=(*known.passed, (session, seq)))
+                merged = msgspec.structs.replace(merged, passed=(*merged.passed, (session, seq)))
             else:
-                known = msgspec.structs.replace(known, failed=(*known.failed, session))
-            seen[key] = known
-    return list(seen.values())
+                merged = msgspec.structs.replace(merged, failed=(*merged.failed, session))
+            by_key[key] = merged
+    return list(by_key.values())
 
 
 def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int, bool]]:
@@ -175,7 +175,7 @@ def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int,
             command = typed_command(part)
             check = _check(command, directory, in_root=moves and not directory)
             if check is None or (run.is_error and len(parts) > 1):
-                continue  # of a chain that failed, nobody knows which part did
+                continue  # of a chain that failed, the failing part is unknown
             if not run.is_error and _hides_failure(run.command, check.kind):
                 continue
             implied = _EVERYTHING if check.kind in ("lint", "format") else frozenset[str]()
@@ -186,8 +186,8 @@ def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int,
 
 def _hides_failure(command: str, kind: Kind) -> bool:
     """Whether a filter may have kept a failure from the log; compilers report at the top."""
-    found = check_of(command)
-    if found is None or found.exit_tells:
+    parsed = check_of(command)
+    if parsed is None or parsed.exit_tells:
         return False
     whole_end = kind in ("test", "any") and _CUTS_END.search(command)
     return bool(whole_end or _CUTS_OFF.search(command))
@@ -202,13 +202,13 @@ def _is_elsewhere(command: str, roots: Sequence[str]) -> bool:
 
 
 def _check(command: str, directory: str, *, in_root: bool) -> Check | None:
-    found = check_of(command)
+    parsed = check_of(command)
     one_step = len(steps(command)) == 1 and "\n" not in command
-    if found is None or not one_step or len(command) > _COMMAND_CHARS or FORGOTTEN in command:
+    if parsed is None or not one_step or len(command) > _COMMAND_CHARS or FORGOTTEN in command:
         return None
     if any(map(_FIXES.search, command.split()[1:])) or _NO_CODE.search(command):
         return None
-    kind = _kind(command, found.kinds[0])
+    kind = _kind(command, parsed.kinds[0])
     return Check(command, directory, kind, _is_general(command), in_root=in_root)
 
 
@@ -233,18 +233,18 @@ def _joined(checks: Sequence[Check]) -> list[Check]:
 
     The shell of some agents stays in a directory, so that later calls do not name it.
     """
-    kept = list(checks)
+    joined = list(checks)
     for check in checks:
-        bare = next((o for o in kept if o.command == check.command and not o.directory), None)
+        bare = next((o for o in joined if o.command == check.command and not o.directory), None)
         if not check.directory or bare is None or bare.sessions > check.sessions or bare.in_root:
             continue
-        kept.remove(bare)
-        kept[kept.index(check)] = msgspec.structs.replace(
+        joined.remove(bare)
+        joined[joined.index(check)] = msgspec.structs.replace(
             check,
             passed=_by_session(*check.passed, *bare.passed),
             failed=tuple(dict.fromkeys((*check.failed, *bare.failed))),
         )
-    return kept
+    return joined
 
 
 def _by_session(*passed: tuple[KnownSession, int]) -> tuple[tuple[KnownSession, int], ...]:
@@ -252,35 +252,35 @@ def _by_session(*passed: tuple[KnownSession, int]) -> tuple[tuple[KnownSession, 
     return tuple(sorted(first.values(), key=lambda each: -each[0].at))
 
 
-def _why_not(check: Check, seen: Sequence[Check], told: Sequence[Check]) -> str:
-    """Why a check is not told, given those that were taken before it; "" if it is."""
-    same_kind = [other for other in told if other.kind == check.kind]
+def _why_not(check: Check, checks: Sequence[Check], included: Sequence[Check]) -> str:
+    """Why a check is left out, given those already included; "" if it is not."""
+    same_kind = [other for other in included if other.kind == check.kind]
     lasting = [failed for failed in check.failed if failed.at > check.passed[0][0].at]
     if len(lasting) >= _GIVEN_UP_AFTER:
         return f"it failed to the end in the last {len(lasting)} sessions that ran it"
-    for other in seen:
+    for other in checks:
         since = [s for s, _ in other.passed if s.at > check.last_at]
         if other.kind == check.kind and other.is_general and len(since) >= _REPLACED_AFTER:
             return f"{other.shown} took its place: {len(since)} sessions since passed only that"
-    if check.directory and (beside := _beside(check, seen)):
-        return f"the project has other parts too: {beside.shown}"
+    if check.directory and (other_part := _other_part(check, checks)):
+        return f"the project has other parts too: {other_part.shown}"
     if check.selects_part:
         return "it is for one package of several"
     if not check.is_general and (same_kind or check.sessions < _LEAST_FOR_PART):
         return "it checks a part" + (f" of what {same_kind[0].shown} does" if same_kind else "")
     fetched = check.command.split()[0] in _FETCHED and check.sessions < _PER_KIND
-    if fetched and any(steps(other.command)[0].program in _RUNNERS for other in told):
+    if fetched and any(steps(other.command)[0].program in _RUNNERS for other in included):
         return "one session only, beside the project's own tasks"
     if same_kind and (check.sessions < _PER_KIND or check.directory != same_kind[0].directory):
         return f"{same_kind[0].shown} verifies {check.verifies} too"
-    if len(same_kind) >= _PER_KIND or len(told) >= MAX_CHECKS:
+    if len(same_kind) >= _PER_KIND or len(included) >= MAX_CHECKS:
         return "others are used more"
     return ""
 
 
-def _beside(check: Check, seen: Sequence[Check]) -> Check | None:
+def _other_part(check: Check, checks: Sequence[Check]) -> Check | None:
     """A check of the same kind for the root, or for another part of the project."""
-    for other in seen:
+    for other in checks:
         if other.kind != check.kind or other is check:
             continue
         elsewhere = other.is_general and other.directory != check.directory

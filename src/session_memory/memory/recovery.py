@@ -1,4 +1,4 @@
-"""What a session loses when its agent compacts, and what whoever goes on with the work needs.
+"""What a session loses when its agent compacts, which its successor needs.
 
 Made by rules from the digest and the events of one session, in the order of value: what the user
 asked for and ruled, decisions, the state of files and checks, what failed and what cured it, what
@@ -44,7 +44,7 @@ _RULE_CHARS = 200
 _COMMAND_CHARS = 120
 _MAX_RULES, _MAX_DECISIONS, _MAX_CURES, _MAX_OPEN, _MAX_FILES = 4, 3, 3, 5, 8
 MAX_CHARS = 1_800
-"""Of all that is told after a compaction: below 600 tokens also where code is dense."""
+"""Limit for the whole text after a compaction: under 600 tokens even for dense code."""
 _SAID_SHARE = 0.8
 _STATES: tuple[LineKind, ...] = ("check", "file", "branch")
 """Their first words tell as well: a summary may name a check and not that it passed."""
@@ -61,7 +61,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
-    """What lines are made of: the digest, and what only the events tell."""
+    """What lines are made of: the digest, and facts that only the events have."""
 
     digest: Digest
     requests: tuple[Request, ...] = ()
@@ -116,11 +116,11 @@ def facts_of(
 
 
 def recovery_lines(facts: SessionFacts) -> list[RecoveryLine]:
-    """Everything worth telling, the most valuable first, without what the summary says."""
-    asked = list(_asked(facts))
-    quoted = " ".join(line.text for line in asked)
+    """Every useful line, the most valuable first, without what the summary says."""
+    requests = list(_requests(facts))
+    quoted = " ".join(line.text for line in requests)
     lines = [
-        *asked,
+        *requests,
         *(line for line in _rules(facts.digest) if _quote_in(line.text) not in quoted),
         *_decisions(facts.digest),
         *_checks(facts),
@@ -129,8 +129,8 @@ def recovery_lines(facts: SessionFacts) -> list[RecoveryLine]:
         *_open(facts.digest),
         *_branch(facts.digest),
     ]
-    kept = [line for line in lines if FORGOTTEN not in line.text]
-    return [line for line in kept if not is_said(line, facts.summary)]
+    remembered = [line for line in lines if FORGOTTEN not in line.text]
+    return [line for line in remembered if not is_said(line, facts.summary)]
 
 
 def recovery_text(lines: Sequence[RecoveryLine], head: str, limit: int, what: str = FENCE) -> str:
@@ -138,16 +138,16 @@ def recovery_text(lines: Sequence[RecoveryLine], head: str, limit: int, what: st
 
     The same lines give the same text.
     """
-    told = [f"- {_inert(line.text)}" for line in lines]
-    marker = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
+    items = [f"- {_inert(line.text)}" for line in lines]
+    marker = hashlib.sha256("\n".join(items).encode()).hexdigest()[:12]
     room = limit - len(_packed("", head, marker, what))
-    kept: list[str] = []
-    for line in told:
+    fitting: list[str] = []
+    for line in items:
         room -= len(line) + 1
         if room < 0:
             break
-        kept.append(line)
-    return _packed("\n".join(kept), head, marker, what) if kept else ""
+        fitting.append(line)
+    return _packed("\n".join(fitting), head, marker, what) if fitting else ""
 
 
 def _packed(text: str, head: str, marker: str, what: str) -> str:
@@ -160,25 +160,25 @@ def _inert(line: str) -> str:
 
 
 def is_said(line: RecoveryLine, summary: str) -> bool:
-    """Whether a summary says what a line says: nearly all of its telling words are there."""
+    """Whether a summary says what a line says: it has nearly all of its significant words."""
     if not summary:
         return False
     words = line.text if line.kind in _STATES else line.text.partition(": ")[2]
     terms = own_terms(untagged(words))
     if not terms:
         return True
-    known = {term.lower() for term in _TERM.findall(summary)} | own_terms(summary)
-    return sum(term in known for term in terms) >= _SAID_SHARE * len(terms)
+    summary_terms = {term.lower() for term in _TERM.findall(summary)} | own_terms(summary)
+    return sum(term in summary_terms for term in terms) >= _SAID_SHARE * len(terms)
 
 
-def _asked(facts: SessionFacts) -> Iterator[RecoveryLine]:
+def _requests(facts: SessionFacts) -> Iterator[RecoveryLine]:
     """What the session is about, and what the user asked for last, where that stands alone."""
     first, _, main = (facts.digest.objective or "").partition(THEN)
     seq = facts.requests[0].seq if facts.requests else 0
     for words, lead in ((first, "The user asked"), (main, "Then")):
         if words:
             yield RecoveryLine("asked", f"{lead}: {_quoted(words, _REQUEST_CHARS)}", seq)
-    telling = [one for one in facts.requests if stands_alone(one.text)]
+    telling = [request for request in facts.requests if stands_alone(request.text)]
     last = telling[-1] if telling else None
     if last is not None and not any(_same(last.text, words) for words in (first, main)):
         words = objective_of(last.text, _REQUEST_CHARS)
@@ -215,8 +215,8 @@ def _rules(digest: Digest) -> Iterator[RecoveryLine]:
 
 
 def _decisions(digest: Digest) -> Iterator[RecoveryLine]:
-    told = [gist(text, _RULE_CHARS) for text in digest.decisions]
-    for text in [text for text in told if text and not is_order(text)][-_MAX_DECISIONS:]:
+    gists = [gist(text, _RULE_CHARS) for text in digest.decisions]
+    for text in [text for text in gists if text and not is_order(text)][-_MAX_DECISIONS:]:
         yield RecoveryLine("decision", f"Decided: {text}")
 
 
@@ -277,13 +277,13 @@ def _files(facts: SessionFacts) -> Iterator[RecoveryLine]:
 
 
 def _cures(facts: SessionFacts) -> Iterator[RecoveryLine]:
-    told: dict[str, RecoveryLine] = {}
+    newest_cures: dict[str, RecoveryLine] = {}
     for cure in facts.digest.cures:
         if can_be_named(cure) and teaches(cure) and not changes_files(cure.steps[-1]):
             key = typed_command(cure.failed)
-            told.pop(key, None)
-            told[key] = RecoveryLine("cure", cure_text(cure, facts.roots), cure.error_seq)
-    yield from list(told.values())[-_MAX_CURES:]
+            newest_cures.pop(key, None)
+            newest_cures[key] = RecoveryLine("cure", cure_text(cure, facts.roots), cure.error_seq)
+    yield from list(newest_cures.values())[-_MAX_CURES:]
 
 
 def _open(digest: Digest) -> Iterator[RecoveryLine]:

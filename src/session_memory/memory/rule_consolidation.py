@@ -30,10 +30,10 @@ class Memory(msgspec.Struct, frozen=True):
 
     files: Files
     by_rules: bool = False
-    """No model wrote it, so that its lines are known one by one."""
-    told: tuple[Statement, ...] = ()
+    """True if no model wrote it, so that its lines are known one by one."""
+    included: tuple[Statement, ...] = ()
     left_out: tuple[Statement, ...] = ()
-    """What is known and not told, each with the reason as its note."""
+    """What is known and left out, each with the reason as its note."""
 
 
 def make_memory(
@@ -52,8 +52,8 @@ def make_memory(
     page = _Page(traces, trace_files, lookup)
     sections = {
         "How to verify a change": findings.checks.statements,
-        "What the user wants": findings.wishes.told,
-        "What fails here and what works": (*findings.traps.told, *findings.noted),
+        "What the user wants": findings.wishes.included,
+        "What fails here and what works": (*findings.traps.included, *findings.noted),
         "Known here": findings.facts,
         "Decisions": findings.decisions,
         "Open": findings.open,
@@ -69,8 +69,8 @@ def make_memory(
         files[path] = verify_skill(steps, findings)
         lines += ["## Skills", "", f"- [{VERIFY_SKILL}]({path}): how a change is verified here", ""]
     files[MEMORY] = "\n".join(lines).rstrip() + "\n"
-    told = tuple(one for statements in sections.values() for one in statements)
-    return Memory(files, True, told, findings.left_out)
+    included = tuple(statement for statements in sections.values() for statement in statements)
+    return Memory(files, True, included, findings.left_out)
 
 
 class _Page:
@@ -134,7 +134,7 @@ def _files_line(findings: Findings, sessions: int) -> list[Statement]:
 def verification_steps(findings: Findings) -> tuple[Check, ...]:
     """Checks that passed together in at least two sessions; one alone is not a procedure."""
     steps: list[Check] = []
-    for check in findings.checks.told:
+    for check in findings.checks.included:
         if check.shown in findings.checks.notes:
             continue
         together = _sessions_of(check).intersection(*map(_sessions_of, steps))
@@ -167,7 +167,7 @@ def verify_skill(steps: Sequence[Check], findings: Findings) -> str:
     ]
     traps = [
         trap.text
-        for trap in findings.traps.told
+        for trap in findings.traps.included
         if any(step.command in trap.text for step in steps)
     ]
     if traps:

@@ -188,8 +188,8 @@ def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) ->
         if ran.run.is_error and not ran.run.denied and ran.error is not None:
             error = gist(_RULER.sub(" ", ran.error.sample), 160).rstrip(".")
             if 0 < len(name) <= _COMMAND_CHARS and written.is_new(f"{name} {error}"):
-                said = "" if is_order(error) else f": {error}"
-                text = f"{code(typed_command(ran.run.command))} failed{said}"
+                error_text = "" if is_order(error) else f": {error}"
+                text = f"{code(typed_command(ran.run.command))} failed{error_text}"
                 lines.append(Line(text, (ran.result or ran.event,)))
     for observation in task.observations:
         if observation.type != "blocker" or observation.status != "active":
@@ -217,8 +217,8 @@ def _cure_line(cure: Cure, source: TraceSource, events: dict[int, int]) -> Line:
 def cure_text(cure: Cure, roots: Sequence[str]) -> str:
     """What failed, what it said, and what worked."""
     error = gist(_RULER.sub(" ", cure.sample), 160).rstrip(".")
-    said = "" if is_order(error) else f": {error}"
-    text = f"{code(typed_command(cure.failed))} failed{said}"
+    error_text = "" if is_order(error) else f": {error}"
+    text = f"{code(typed_command(cure.failed))} failed{error_text}"
     if cure.kind == "edit":
         paths = [step.partition(" ")[2].partition(" ")[0] for step in cure.steps[-2:]]
         files = " and ".join(code(short_path(path, roots)) for path in paths if path)
@@ -318,8 +318,8 @@ def _title(source: TraceSource, limit: int) -> str:
         for observation in source.observations
         if observation.type == "user_request" and observation.status == "active"
     ]
-    asked = map(own_words, (first_request(source.digest.objective or ""), *requests))
-    titles = [headline(text, limit) for text in (*asked, source.title or "")]
+    request_texts = map(own_words, (first_request(source.digest.objective or ""), *requests))
+    titles = [headline(text, limit) for text in (*request_texts, source.title or "")]
     titles = [title for title in titles if title and not is_order(title)]
     telling = next(filter(names_its_subject, titles), "")
     return telling or next(iter(titles), "Work without a stated request")
@@ -357,8 +357,8 @@ def _summary(source: TraceSource, rules: list[Line], tasks: list[Task]) -> str:
     paths = [path for path in dict.fromkeys(files) if path.startswith("`")][:3]
     if paths:
         sentences.append(f"Changed: {', '.join(paths)}.")
-    kept: list[str] = []
+    chosen: list[str] = []
     for sentence in sentences:
-        if sum(len(text.split()) for text in (*kept, sentence)) <= SUMMARY_WORDS:
-            kept.append(sentence)
-    return " ".join(kept)
+        if sum(len(text.split()) for text in (*chosen, sentence)) <= SUMMARY_WORDS:
+            chosen.append(sentence)
+    return " ".join(chosen)

@@ -30,8 +30,8 @@ def sections_for(data: Path, root: str, lines: Sequence[str] | None = None) -> t
     if lines is None:
         text = compact(page) or _read(folder / SUMMARY)
     else:
-        told = "\n".join(f"- {_inert(line)}" for line in lines)
-        text = "\n\n".join(part for part in (user_part_of(page).strip(), told) if part)
+        listed = "\n".join(f"- {_inert(line)}" for line in lines)
+        text = "\n\n".join(part for part in (user_part_of(page).strip(), listed) if part)
     if not text:
         return ()
     head = "What earlier sessions in this project left behind; check it before you rely on it."
@@ -73,12 +73,12 @@ def _read(path: Path) -> str:
 
 def _fitted(text: str, room: int) -> str:
     """As many whole lines from the beginning as fit."""
-    kept: list[str] = []
+    fitting: list[str] = []
     used = 0
     for line in text.splitlines():
         used += len(line) + 1
         if used > room:
-            kept.append("[...]")
+            fitting.append("[...]")
             break
-        kept.append(line)
-    return "\n".join(kept)
+        fitting.append(line)
+    return "\n".join(fitting)

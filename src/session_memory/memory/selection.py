@@ -69,14 +69,14 @@ def select_candidates(store: Store, request: ExtractRequest) -> list[Candidate]:
 def _newest_of_each(
     sessions: Sequence[Session], count: int, projects: dict[int, Project]
 ) -> list[Session]:
-    seen = Counter[str | None]()
-    kept: list[Session] = []
+    counts = Counter[str | None]()
+    newest: list[Session] = []
     for session in sessions:
         root = root_of(session, projects)
-        seen[root] += 1
-        if seen[root] <= count:
-            kept.append(session)
-    return kept
+        counts[root] += 1
+        if counts[root] <= count:
+            newest.append(session)
+    return newest
 
 
 def _of_root(

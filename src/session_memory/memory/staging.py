@@ -1,4 +1,4 @@
-"""The staging folder of a consolidation: a copy beside the live folder, deleted at the end."""
+"""The staging folder of a consolidation: a copy next to the live folder, deleted at the end."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def staging_of(live: Path, token: str) -> Path:
 
 
 def leftovers(live: Path) -> list[Path]:
-    """What killed runs left in and beside a memory."""
+    """What killed runs left in and next to a memory."""
     paths = [*live.parent.glob(f"{PREFIX}*"), *live.glob("*.new"), *live.glob(f"{TRACES}/*.new")]
     return sorted(paths)
 

@@ -15,7 +15,7 @@ _FAILED = re.compile(r"\bfailed\b|\bfails\b|not found|no such", re.I)
 
 
 class Lookup(Protocol):
-    """What exists in a working tree; None means that it cannot be told."""
+    """What exists in a working tree; None means unknown."""
 
     def has_path(self, path: str) -> bool | None:
         """Whether a file or directory, relative to the project, exists."""
@@ -31,7 +31,7 @@ class Lookup(Protocol):
 
 
 class UnknownTree:
-    """A tree that is not on this machine: nothing in it can be told to be gone."""
+    """A tree that is not on this machine: whether a file exists is unknown."""
 
     def has_path(self, path: str) -> bool | None:
         """Cannot be told."""

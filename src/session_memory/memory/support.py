@@ -20,7 +20,7 @@ from session_memory.core.text.search_terms import terms_of
 COMMON_WORDS = 3
 """One word in that many must occur in the evidence: the rest may be the model's own wording."""
 _QUOTED = 5
-"""So many words in a row are a quotation."""
+"""This many words in a row are a quotation."""
 _STEM = 5
 """Letters by which words are compared, so that `parses` and `parser` are the same word."""
 _EVENT = re.compile(r"\s*\[e:(\d{1,18})\]")
@@ -46,7 +46,7 @@ _ORDER = re.compile(
     r"|asks? (?:for|to|you|that)|likes?|expects?|from now on)\b",
     re.I,
 )
-"""Words by which a statement claims to be somebody's wish."""
+"""Words with which a statement claims to be somebody's wish."""
 _USER = re.compile(r"\b(?:the )?user(?:'s|s)?\b", re.I)
 _ADVICE = re.compile(
     r"\W*(?:add|avoid|call|change|commit|copy|delete|disable|download|edit|enable|execute|export"
@@ -110,20 +110,20 @@ def check(text: str, evidence: Evidence, is_exempt: Callable[[str], bool] | None
 
     `is_exempt` tells lines that belong to the form of a text and state nothing.
     """
-    kept: list[str] = []
+    supported: list[str] = []
     dropped: list[Unsupported] = []
     for block in _blocks(text, is_exempt):
         if _BARE_LINK.fullmatch(_TRACE.sub("", block)):
             continue
         if _is_heading(block) or not block.strip() or (is_exempt is not None and is_exempt(block)):
-            kept.append(block)
+            supported.append(block)
             continue
         reason = why_unsupported(block, evidence)
         if reason is None:
-            kept.append(block)
+            supported.append(block)
         else:
             dropped.append(Unsupported(" ".join(block.split()), reason))
-    return Checked("\n".join(_without_empty_headings(kept)) + "\n", tuple(dropped))
+    return Checked("\n".join(_without_empty_headings(supported)) + "\n", tuple(dropped))
 
 
 def has_statements(text: str) -> bool:
@@ -139,14 +139,14 @@ def why_unsupported(statement: str, evidence: Evidence) -> str | None:
     basis = Basis(cited) if cited else evidence.uncited
     if basis is None:
         return "it cites nothing"
-    said = _OWN_LINK.sub("]", without_citations(statement))
-    said = said.replace("[REDACTED_SECRET]", "")
-    for name in map(_normal, _names(said)):
+    claim = _OWN_LINK.sub("]", without_citations(statement))
+    claim = claim.replace("[REDACTED_SECRET]", "")
+    for name in map(_normal, _names(claim)):
         if name not in (basis.done if " " in name else basis.everything):
             return f"what it cites does not contain {name!r}"
-    if not _shares_words(said, basis):
+    if not _shares_words(claim, basis):
         return "what it cites is about something else"
-    if _runs(said) & basis.printed:
+    if _runs(claim) & basis.printed:
         return "it repeats what a tool printed"
     return None
 
@@ -176,15 +176,15 @@ def without_citations(text: str) -> str:
     return _TRACE.sub("", _EVENT.sub("", text)).strip()
 
 
-def _shares_words(said: str, basis: Basis) -> bool:
+def _shares_words(claim: str, basis: Basis) -> bool:
     """Whether enough words of a statement occur where they have to."""
-    if _ORDER.search(said):
-        said, text = _USER.sub("", _ORDER.sub("", said)), basis.by_user
+    if _ORDER.search(claim):
+        claim, text = _USER.sub("", _ORDER.sub("", claim)), basis.by_user
     else:
-        text = basis.done if _ADVICE.match(said) else basis.everything
-    words = {word[:_STEM] for word in terms_of(said).words}
-    known = sum(word in text for word in words)
-    return known * COMMON_WORDS >= len(words)
+        text = basis.done if _ADVICE.match(claim) else basis.everything
+    words = {word[:_STEM] for word in terms_of(claim).words}
+    common = sum(word in text for word in words)
+    return common * COMMON_WORDS >= len(words)
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
@@ -193,12 +193,12 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[at : at + _QUOTED]) for at in range(len(words) - _QUOTED + 1)}
 
 
-def _names(said: str) -> list[str]:
+def _names(claim: str) -> list[str]:
     """What must occur to the letter: code, commands, paths, flags, identifiers, numbers."""
     names: list[str] = []
     prose: list[str] = []
     in_code = False
-    for line in said.splitlines():
+    for line in claim.splitlines():
         if _FENCE.match(line):
             in_code = not in_code
         elif in_code:
@@ -244,7 +244,7 @@ def _is_heading(block: str) -> bool:
 
 def _without_empty_headings(blocks: list[str]) -> list[str]:
     """The blocks without sections that have nothing left in them; the title stays."""
-    kept: list[str] = []
+    remaining: list[str] = []
     below = 0  # the level of what follows; 0 is the end of the text
     for block in reversed(blocks):
         level = len(block) - len(block.lstrip("#")) if _is_heading(block) else _STATEMENT
@@ -252,5 +252,5 @@ def _without_empty_headings(blocks: list[str]) -> list[str]:
             continue
         if block.strip():
             below = level
-        kept.append(block)
-    return kept[::-1]
+        remaining.append(block)
+    return remaining[::-1]

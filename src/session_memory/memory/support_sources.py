@@ -27,12 +27,12 @@ def evidence_of_traces(
 ) -> Evidence:
     """What these texts may cite: the traces of a project and events of their sessions."""
     by_session = {trace.session_id: _trace_sources(trace) for trace in traces}
-    wanted: dict[int, set[int]] = {}
+    numbers_by_session: dict[int, set[int]] = {}
     for number in {number for text in texts for number in events_in(text)}:
         if split(number)[0] in by_session:
-            wanted.setdefault(split(number)[0], set()).add(number)
+            numbers_by_session.setdefault(split(number)[0], set()).add(number)
     events: dict[int, Sequence[Source]] = {}
-    for session, numbers in wanted.items():
+    for session, numbers in numbers_by_session.items():
         for number, sources in _event_sources(store, session, numbers).items():
             # The trace of a session stands for raw text that was evicted.
             events[number] = sources or by_session[session]
@@ -102,13 +102,13 @@ def _event_sources(
 
 def _sources(event: SessionEvent, text: str) -> list[Source]:
     """The text of an event, and its command and files, by whoever wrote them."""
-    said = render(text)
+    rendered = render(text)
     if event.kind == "user_prompt" or (event.kind == "injected" and event.label in _TYPED):
-        return [Source(said, "user")] if said else []
+        return [Source(rendered, "user")] if rendered else []
     if event.kind == "tool_result":
-        return [Source(said, "error" if event.is_error else "tool")] if said else []
+        return [Source(rendered, "error" if event.is_error else "tool")] if rendered else []
     if event.kind == "injected":
-        return [Source(said, "tool")] if said else []
-    parts = [said, render(event.command or ""), *map(render, event.files)]
+        return [Source(rendered, "tool")] if rendered else []
+    parts = [rendered, render(event.command or ""), *map(render, event.files)]
     spoken = "\n".join(part for part in parts if part)
     return [Source(spoken, "agent")] if spoken else []

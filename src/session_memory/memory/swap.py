@@ -98,13 +98,13 @@ def swap(live: Path, staging: Path, made: Files, traces: Sequence[Trace]) -> Non
             os.replace(staging / READY / name, live / name)
     _write_page(live, made.get(MEMORY), traces)
     trash = private_dir(staging / TRASH)
-    kept = set(skills_in(made))
-    stale = [path for path in (live / SKILLS).glob("*") if path.name not in kept]
+    skills = set(skills_in(made))
+    stale = [path for path in (live / SKILLS).glob("*") if path.name not in skills]
     stale += [live / "consolidated.md"]
     for number, path in enumerate(stale):
         with contextlib.suppress(FileNotFoundError):
             os.replace(path, trash / str(number))
-    for skill in kept:
+    for skill in skills:
         _remove_other_files(live, skill, made)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(live / REBUILD)

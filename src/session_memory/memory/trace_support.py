@@ -24,8 +24,8 @@ def check_trace(trace: str, evidence: Evidence) -> Checked:
         if form is None or not form["words"].strip():
             lines.append(line)
             continue
-        kept, reason = _form_line(form["label"], form["words"], evidence)
-        lines.append(kept)
+        supported_line, reason = _form_line(form["label"], form["words"], evidence)
+        lines.append(supported_line)
         dropped += [Unsupported(line, reason)] if reason else []
     checked = check("\n".join(lines), evidence, _is_form)
     return Checked(checked.text.strip(), (*dropped, *checked.dropped))
@@ -33,15 +33,15 @@ def check_trace(trace: str, evidence: Evidence) -> Checked:
 
 def check_summary(summary: str, evidence: Evidence) -> Checked:
     """The sentences of a summary that the session supports."""
-    kept: list[str] = []
+    supported: list[str] = []
     dropped: list[Unsupported] = []
     for sentence in _SENTENCE.split(summary):
         reason = why_unsupported(sentence, evidence)
         if reason is None:
-            kept.append(sentence)
+            supported.append(sentence)
         else:
             dropped.append(Unsupported(sentence, reason))
-    return Checked(" ".join(kept), tuple(dropped))
+    return Checked(" ".join(supported), tuple(dropped))
 
 
 def _form_line(label: str, words: str, evidence: Evidence) -> tuple[str, str | None]:

@@ -75,8 +75,8 @@ def shortened(text: str, limit: int, marker: str) -> str:
     if len(data) <= limit:
         return text
     room = limit - len(marker.encode())
-    kept = prefix(data, room // 2) + marker.encode() + suffix(data, room - room // 2)
-    return kept.decode("utf-8")
+    cut = prefix(data, room // 2) + marker.encode() + suffix(data, room - room // 2)
+    return cut.decode("utf-8")
 
 
 def is_wordy(summary: str) -> bool:

@@ -39,8 +39,8 @@ def thread_named(flavor: str, session_id: str) -> str:
 
 def file_name(thread: str, title: str | None) -> str:
     """`<thread>_<slug>.md`."""
-    told = title if title and not is_order(title) else ""
-    return f"{thread}_{slug(told)}.md"
+    usable_title = title if title and not is_order(title) else ""
+    return f"{thread}_{slug(usable_title)}.md"
 
 
 def thread_of(name: str) -> str | None:

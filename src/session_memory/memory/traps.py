@@ -70,9 +70,9 @@ class _Met(msgspec.Struct, frozen=True):
 
 
 class Traps(msgspec.Struct, frozen=True):
-    """The traps to tell, and the others with the reason."""
+    """The traps to include, and the others with the reason."""
 
-    told: tuple[Statement, ...] = ()
+    included: tuple[Statement, ...] = ()
     left_out: tuple[Statement, ...] = ()
 
 
@@ -84,14 +84,14 @@ def find_traps(sessions: Sequence[KnownSession]) -> Traps:
             if cure.sample and cure.steps and not is_editor_call(cure.failed):
                 met = _Met(session, cure)
                 groups.setdefault(_key(met), []).append(met)
-    told: list[Statement] = []
+    included: list[Statement] = []
     left_out: list[Statement] = []
     for key, group in sorted(groups.items(), key=lambda each: -_sessions(each[1])):
         reason = _why_not(group, sessions)
-        if not reason and len(told) >= MAX_TRAPS:
+        if not reason and len(included) >= MAX_TRAPS:
             reason = "others were met more often"
-        (left_out if reason else told).append(_statement(key, group, sessions, reason))
-    return Traps(tuple(told), tuple(left_out))
+        (left_out if reason else included).append(_statement(key, group, sessions, reason))
+    return Traps(tuple(included), tuple(left_out))
 
 
 def _key(met: _Met) -> str:
@@ -107,7 +107,7 @@ def _sessions(group: Sequence[_Met]) -> int:
 
 
 def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
-    """Why a trap is not told; "" if it is."""
+    """Why a trap is left out; "" if it is not."""
     newest = group[0]
     best = _best(group)
     if newest.cure.kind == "edit":
@@ -151,8 +151,8 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
 def _does_the_same(met: _Met) -> bool:
     """Whether all that was left out of the call is its program, or is named by the error."""
     failed = _arguments(met.failed)
-    gone = [word for word in _left_out(met) if not _is_named(_name(word), met.cure.sample)]
-    return not gone or (gone == failed[:1] and len(failed) > 1)
+    dropped = [word for word in _left_out(met) if not _is_named(_name(word), met.cure.sample)]
+    return not dropped or (dropped == failed[:1] and len(failed) > 1)
 
 
 def _left_out(met: _Met) -> list[str]:
@@ -177,9 +177,9 @@ def _name(word: str) -> str:
 def _supplies(met: _Met) -> bool:
     """Whether the error names what was installed."""
     error = met.cure.sample.lower()
-    said = [word for word in re.findall(r"\w+", error) if len(word) > 3]
+    error_words = [word for word in re.findall(r"\w+", error) if len(word) > 3]
     installed = [word.lower() for word in met.works.split()[2:] if not word.startswith("-")]
-    return any(word in error or any(part in word for part in said) for word in installed)
+    return any(word in error or any(part in word for part in error_words) for word in installed)
 
 
 def _worked_since(

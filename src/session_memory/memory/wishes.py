@@ -29,34 +29,34 @@ MAX_WISHES = 12
 _QUOTE_CHARS = 200
 _TASKS = 2
 _MANY_TASKS = 3
-"""After which a wish that mostly means one task, such as "discuss first", is a habit."""
+"""In how many tasks a wish such as "discuss first" must be voiced to count as a habit."""
 _TRUNKS = words("main master trunk develop dev next head")
 
 
 class Wishes(msgspec.Struct, frozen=True):
-    """The wishes to tell, and the others with the reason."""
+    """The wishes to include, and the others with the reason."""
 
-    told: tuple[Statement, ...] = ()
+    included: tuple[Statement, ...] = ()
     left_out: tuple[Statement, ...] = ()
 
 
 def find_wishes(sessions: Sequence[KnownSession]) -> Wishes:
     """The user's wishes that stand, those of most sessions first."""
     by_id = {session.id: session for session in sessions}
-    told: list[Statement] = []
+    included: list[Statement] = []
     left_out: list[Statement] = []
     for rule in standing_rules({s.id: s.digest.rules for s in sessions if s.digest.rules}):
-        if FORGOTTEN in rule.text:  # with its point gone, it would only mislead
+        if FORGOTTEN in rule.text:  # without the forgotten words it would only mislead
             continue
         reason = _why_not(rule, _tasks(rule, by_id))
-        if not reason and len(told) >= MAX_WISHES:
+        if not reason and len(included) >= MAX_WISHES:
             reason = "others were voiced more often"
-        (left_out if reason else told).append(_statement(rule, by_id, reason))
-    return Wishes(tuple(told), tuple(left_out))
+        (left_out if reason else included).append(_statement(rule, by_id, reason))
+    return Wishes(tuple(included), tuple(left_out))
 
 
 def _why_not(rule: StandingRule, tasks: int) -> str:
-    """Why a wish is not told; "" if it is."""
+    """Why a wish is left out; "" if it is not."""
     lasts = is_meant_to_last(rule.text)
     if rule.why.startswith(WANTS_IT_WRITTEN):
         return "it was to be written into an instruction file, where agents read it"
@@ -77,9 +77,9 @@ def _why_not(rule: StandingRule, tasks: int) -> str:
 def _tasks(rule: StandingRule, by_id: dict[int, KnownSession]) -> int:
     """In how many tasks it was said: what was said on one day, or on one branch, is of one task."""
     tasks: list[set[str]] = []
-    for said in rule.evidence:
-        marks = {(iso(said.at) or "")[:10]}
-        branch = by_id[said.session].branch or ""
+    for statement in rule.evidence:
+        marks = {(iso(statement.at) or "")[:10]}
+        branch = by_id[statement.session].branch or ""
         if branch and branch.lower() not in _TRUNKS:
             marks.add(branch)
         same = [task for task in tasks if not task.isdisjoint(marks)]

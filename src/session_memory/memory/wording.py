@@ -47,16 +47,16 @@ def gist(text: str, limit: int, *, questions: bool = True) -> str:
     Without `questions` they are left out: an agent's questions at the end of its answer say
     nothing.
     """
-    kept: list[str] = []
+    sentences: list[str] = []
     used = 0
     for sentence in _sentences(text):
         if not questions and sentence.endswith("?"):
             continue
         if used and used + len(sentence) > limit:
             break
-        kept.append(sentence)
+        sentences.append(sentence)
         used += len(sentence) + 1
-    return one_line(excerpt(" ".join(kept), limit))
+    return one_line(excerpt(" ".join(sentences), limit))
 
 
 def _sentences(text: str) -> Iterable[str]:
@@ -84,12 +84,14 @@ def headline(text: str, limit: int) -> str:
     while (shorter := _PLAN.sub("", bare, count=1)) != bare:
         bare = shorter
     short = _NEXT_HEADING.sub("", bare)
-    kept: list[str] = []
+    sentences: list[str] = []
     for sentence in _sentences(short):
-        kept.append(sentence)
-        if sum(map(len, kept)) >= _HEADLINE_CHARS:
+        sentences.append(sentence)
+        if sum(map(len, sentences)) >= _HEADLINE_CHARS:
             break
-    return one_line(excerpt(" ".join(kept), limit)) or one_line(excerpt(short, limit)).rstrip(" :")
+    return one_line(excerpt(" ".join(sentences), limit)) or one_line(excerpt(short, limit)).rstrip(
+        " :"
+    )
 
 
 def answer_of(summary: str) -> str:

@@ -1,1 +1,1 @@
-"""The agents' own memories: what each was told, what contradicts, is stale, double, or costs."""
+"""The agents' own memories: their content, contradictions, stale lines, repeats and cost."""

@@ -1,4 +1,4 @@
-"""The whole picture: what each agent of a project was told, what is wrong with it, its cost."""
+"""The whole audit: what each agent of a project was told, what is wrong with it, its cost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True):
     why: str
     quotes: tuple[Quote, ...]
     fix: Fix | None = None
-    """What would put it right, where that is certain."""
+    """The fix, where it is certain."""
 
 
 class Audit(msgspec.Struct, frozen=True):
@@ -63,11 +63,11 @@ class Audit(msgspec.Struct, frozen=True):
 
     def readers(self) -> dict[str, list[NativeFile]]:
         """The files of each agent."""
-        known: dict[str, list[NativeFile]] = {}
+        by_agent: dict[str, list[NativeFile]] = {}
         for file in self.files:
             for agent in file.agents:
-                known.setdefault(agent, []).append(file)
-        return known
+                by_agent.setdefault(agent, []).append(file)
+        return by_agent
 
     def tokens(self, agent: str) -> int:
         """About how many tokens every session of an agent starts with."""
@@ -99,20 +99,24 @@ def audit_of(
 def _sessions(store: SessionReader, project: Project) -> list[KnownSession]:
     query = SessionQuery(project=project.key, include_subagents=False, limit=MAX_SESSIONS)
     roots = tuple(root for root in (project.root, *project.aliases) if root)
-    known = [
-        KnownSession(one.id, one.external_id, one.ended_at or 0, digest, roots, one.branch)
-        for one in store.sessions(query)
-        if (digest := store.digest(one.id)) is not None
+    sessions = [
+        KnownSession(
+            session.id, session.external_id, session.ended_at or 0, digest, roots, session.branch
+        )
+        for session in store.sessions(query)
+        if (digest := store.digest(session.id)) is not None
     ]
-    return sorted(known, key=lambda one: -one.at)
+    return sorted(sessions, key=lambda session: -session.at)
 
 
-def _quote(one: Statement) -> Quote:
-    return Quote(one.file.name, one.line, one.text, one.file.agents)
+def _quote(statement: Statement) -> Quote:
+    return Quote(statement.file.name, statement.line, statement.text, statement.file.agents)
 
 
-def _finding(kind: FindingKind, why: str, said: tuple[Statement, ...], fix: Fix | None) -> Finding:
-    quotes = tuple(map(_quote, said))
+def _finding(
+    kind: FindingKind, why: str, statements: tuple[Statement, ...], fix: Fix | None
+) -> Finding:
+    quotes = tuple(map(_quote, statements))
     # Not the line's number: what was seen once keeps its id when lines are added above it.
     key = "\0".join((kind, *(f"{quote.file}\0{quote.text}" for quote in quotes)))
     name = f"nm-{blake2b(key.encode(), digest_size=4).hexdigest()}"
@@ -127,20 +131,27 @@ def _duplicate(pair: Pair) -> Finding:
     return _finding("duplicate", pair.why, (pair.first, pair.second), _removal(pair.second))
 
 
-def _stale(one: Stale) -> Finding:
-    said = one.statement
+def _stale(stale: Stale) -> Finding:
+    statement = stale.statement
     fix = None
-    if one.instead and _is_changeable(said.file):
-        old = said.file.text.splitlines()[said.line - 1]
-        if old.count(one.names) == 1:
-            fix = Fix(said.file.path, said.line, old, old.replace(one.names, one.instead))
-    return _finding("stale", f"{one.names}: {one.why}", (said,), fix)
+    if stale.instead and _is_changeable(statement.file):
+        old = statement.file.text.splitlines()[statement.line - 1]
+        if old.count(stale.names) == 1:
+            fix = Fix(
+                statement.file.path, statement.line, old, old.replace(stale.names, stale.instead)
+            )
+    return _finding("stale", f"{stale.names}: {stale.why}", (statement,), fix)
 
 
-def _removal(one: Statement) -> Fix | None:
-    if not one.is_item or not _is_changeable(one.file):
+def _removal(statement: Statement) -> Fix | None:
+    if not statement.is_item or not _is_changeable(statement.file):
         return None
-    return Fix(one.file.path, one.line, one.file.text.splitlines()[one.line - 1], None)
+    return Fix(
+        statement.file.path,
+        statement.line,
+        statement.file.text.splitlines()[statement.line - 1],
+        None,
+    )
 
 
 def _is_changeable(file: NativeFile) -> bool:

@@ -69,35 +69,41 @@ class Pair(msgspec.Struct, frozen=True):
 
 def duplicates(statements: Iterable[Statement]) -> list[Pair]:
     """The same words twice in what one agent is given in every session."""
-    said: dict[str, list[Statement]] = {}
-    for one in statements:
-        said_words = _words(one.text)
-        if one.file.always and not one.is_code and len(said_words) >= _LEAST_WORDS:
+    by_words: dict[str, list[Statement]] = {}
+    for statement in statements:
+        said_words = _words(statement.text)
+        if statement.file.always and not statement.is_code and len(said_words) >= _LEAST_WORDS:
             key = " ".join(said_words)
             if len(key) >= _LEAST_CHARS:
-                said.setdefault(key, []).append(one)
+                by_words.setdefault(key, []).append(statement)
     pairs: list[Pair] = []
-    for group in said.values():
-        for number, one in enumerate(group[1:], 1):
-            earlier = next((each for each in group[:number] if _share_reader(each, one)), None)
+    for group in by_words.values():
+        for number, statement in enumerate(group[1:], 1):
+            earlier = next(
+                (each for each in group[:number] if _share_reader(each, statement)), None
+            )
             if earlier is not None:
-                pairs.append(Pair(earlier, one, "the same words twice"))
+                pairs.append(Pair(earlier, statement, "the same words twice"))
     return pairs
 
 
-def _share_reader(one: Statement, other: Statement) -> bool:
-    return not set(one.file.agents).isdisjoint(other.file.agents)
+def _share_reader(first: Statement, second: Statement) -> bool:
+    return not set(first.file.agents).isdisjoint(second.file.agents)
 
 
 def contradictions(statements: Iterable[Statement]) -> list[Pair]:
     """What cannot both be followed."""
-    told = [one for one in statements if one.file.always and not one.is_code and _is_general(one)]
-    return [*_opposed(told), *_choices(told), *_measures(told)]
+    general = [
+        statement
+        for statement in statements
+        if statement.file.always and not statement.is_code and _is_general(statement)
+    ]
+    return [*_opposed(general), *_choices(general), *_measures(general)]
 
 
-def _is_general(one: Statement) -> bool:
+def _is_general(statement: Statement) -> bool:
     """Whether a statement stands under no heading that binds it to a part of the project."""
-    return not one.heading or _GENERAL.search(one.heading) is not None
+    return not statement.heading or _GENERAL.search(statement.heading) is not None
 
 
 def _words(text: str) -> list[str]:
@@ -113,51 +119,53 @@ def _act(text: str) -> tuple[str, ...]:
     return tuple(act) if len(act) >= 2 and act[0] in _ACTS else ()
 
 
-def _opposed(told: Sequence[Statement]) -> Iterator[Pair]:
-    """`never X` beside `X`."""
-    asked: dict[tuple[str, ...], Statement] = {}
+def _opposed(statements: Sequence[Statement]) -> Iterator[Pair]:
+    """`never X` together with `X`."""
+    required: dict[tuple[str, ...], Statement] = {}
     forbidden: dict[tuple[str, ...], Statement] = {}
-    for one in told:
-        text = one.text.strip().rstrip(".!")
+    for statement in statements:
+        text = statement.text.strip().rstrip(".!")
         match = _FORBIDS.fullmatch(text)
         act = _act(match["rest"]) if match else ()
         if act:
-            forbidden.setdefault(act, one)
+            forbidden.setdefault(act, statement)
         elif match is None and (asks := _ASKS.fullmatch(text)) and (act := _act(asks["rest"])):
-            asked.setdefault(act, one)
-    for act, one in forbidden.items():
-        if act in asked:
-            yield _ordered(asked[act], one, "one forbids what the other asks for")
+            required.setdefault(act, statement)
+    for act, statement in forbidden.items():
+        if act in required:
+            yield _ordered(required[act], statement, "one forbids what the other asks for")
 
 
-def _choices(told: Sequence[Statement]) -> Iterator[Pair]:
+def _choices(statements: Sequence[Statement]) -> Iterator[Pair]:
     """Two tools of which a project has one."""
     chosen: list[tuple[frozenset[str], str, Statement]] = []
-    for one in told:
-        match = _CHOICE.fullmatch(one.text.strip())
+    for statement in statements:
+        match = _CHOICE.fullmatch(statement.text.strip())
         tool = match["tool"].lower() if match else ""
         family = next((family for family in _FAMILIES if tool in family), None)
         if family is not None:
-            chosen.append((family, tool, one))
-    for (family, tool, one), (other_family, other, two) in combinations(chosen, 2):
+            chosen.append((family, tool, statement))
+    for (family, tool, statement), (other_family, other, other_statement) in combinations(
+        chosen, 2
+    ):
         if family is other_family and tool != other:
             first, second = sorted((tool, other))
-            yield _ordered(one, two, f"one wants {first}, the other {second}")
+            yield _ordered(statement, other_statement, f"one wants {first}, the other {second}")
 
 
-def _measures(told: Sequence[Statement]) -> Iterator[Pair]:
+def _measures(statements: Sequence[Statement]) -> Iterator[Pair]:
     """The same sentence with another number."""
-    known: dict[str, Statement] = {}
-    for one in told:
-        numbers = _NUMBER.findall(one.text)
-        if len(numbers) != 1 or not _MEASURE.search(one.text) or _PART.search(one.text):
+    by_words: dict[str, Statement] = {}
+    for statement in statements:
+        numbers = _NUMBER.findall(statement.text)
+        if len(numbers) != 1 or not _MEASURE.search(statement.text) or _PART.search(statement.text):
             continue
-        key = " ".join(_words(mask_numbers(one.text)))
-        earlier = known.setdefault(key, one)
+        key = " ".join(_words(mask_numbers(statement.text)))
+        earlier = by_words.setdefault(key, statement)
         if _NUMBER.findall(earlier.text) != numbers:
-            yield _ordered(earlier, one, "the same with another number")
+            yield _ordered(earlier, statement, "the same with another number")
 
 
-def _ordered(one: Statement, other: Statement, why: str) -> Pair:
-    first, second = sorted((one, other), key=lambda each: (each.file.name, each.line))
+def _ordered(statement: Statement, other: Statement, why: str) -> Pair:
+    first, second = sorted((statement, other), key=lambda each: (each.file.name, each.line))
     return Pair(first, second, why)

@@ -20,7 +20,7 @@ from session_memory.plain_files import read_plain
 
 READ_BYTES = 256 * 1024
 MAX_FILES = 200
-"""Of one agent; more are no instructions."""
+"""How many files of one agent are read; more are unlikely to be instructions."""
 MAX_DEPTH = 5  # imports of imports, as Claude Code follows them
 CHARS_PER_TOKEN = 4
 _TEXT = (".md", ".mdc", ".txt", ".markdown")
@@ -86,16 +86,16 @@ def read_files(
     files: dict[str, NativeFile] = {}
     unread: dict[str, Unread] = {}
     for agent in agents:
-        for found in _of_agent(agent, places, redact):
-            if isinstance(found, Unread):
-                unread[found.name] = found
+        for item in _of_agent(agent, places, redact):
+            if isinstance(item, Unread):
+                unread[item.name] = item
                 continue
-            known = files.get(found.path)
-            if known is not None:
-                readers = tuple(dict.fromkeys((*known.agents, *found.agents)))
-                always = known.always or found.always
-                found = msgspec.structs.replace(known, agents=readers, always=always)
-            files[found.path] = found
+            earlier = files.get(item.path)
+            if earlier is not None:
+                readers = tuple(dict.fromkeys((*earlier.agents, *item.agents)))
+                always = earlier.always or item.always
+                item = msgspec.structs.replace(earlier, agents=readers, always=always)
+            files[item.path] = item
     return list(files.values()), list(unread.values())
 
 
@@ -115,15 +115,15 @@ def _of_agent(
     homes = [moved] if moved else homes
     where = [_Where("project", places.root, native.project)]
     where += [_Where("user", home, native.home) for home in homes]
-    seen = 0
+    count = 0
     for scope, base, patterns in where:
         paths = _matching(base, patterns, slug)
         if native.overrides:
             paths = [path for path in paths if path[:-3] + ".override.md" not in paths]
         later = set(_matching(base, native.on_demand, slug))
         for path in paths:
-            seen += 1
-            if seen > MAX_FILES:
+            count += 1
+            if count > MAX_FILES:
                 return
             inside = (places.root, *homes)
             reading = _Reading(agent, scope, places, inside, redact)
@@ -131,11 +131,11 @@ def _of_agent(
 
 
 def _matching(base: str, patterns: Sequence[str], slug: str) -> list[str]:
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for pattern in patterns:
         name = os.path.join(glob.escape(base), pattern.replace("{slug}", slug))
-        found |= dict.fromkeys(sorted(glob.glob(name, recursive=True, include_hidden=True)))
-    return [path for path in found if os.path.isfile(path)]
+        paths |= dict.fromkeys(sorted(glob.glob(name, recursive=True, include_hidden=True)))
+    return [path for path in paths if os.path.isfile(path)]
 
 
 class _Reading:
@@ -174,14 +174,14 @@ class _Reading:
             yield Unread(name, f"it cannot be read: {error.strerror or error}")
             return
         text = self._redact(raw)
-        given = always and _is_unconditional(raw)
+        is_always_read = always and _is_unconditional(raw)
         who = (self._agent.name,)
-        yield NativeFile(real, name, self._scope, who, given, text, text == raw, by)
+        yield NativeFile(real, name, self._scope, who, is_always_read, text, text == raw, by)
         if self._agent.native.imports and depth < MAX_DEPTH:
             for stated in _IMPORT.findall(_CODE.sub(" ", raw)):
                 target = os.path.join(os.path.dirname(real), _expanded(stated, self._places.home))
                 if os.path.isfile(target):
-                    yield from self.files(target, always=given, by=name, depth=depth + 1)
+                    yield from self.files(target, always=is_always_read, by=name, depth=depth + 1)
 
     def _unfit(self, real: str) -> str:
         if not real.startswith(self._inside) or f"{os.sep}.git{os.sep}" in real:

@@ -17,7 +17,7 @@ from session_memory.memory.stale import RUNNERS, Lookup, is_gone
 from session_memory.memory.traps import find_traps
 
 MAX_ENTRIES = 20_000
-"""A tree with more is not looked through: what was not seen is not gone."""
+"""A larger tree is not searched: then a file that was not seen does not count as gone."""
 _SPAN = re.compile(r"`([^`\n]{2,200})`")
 _FILE = re.compile(r"(?:[\w.@+-]+/)+[\w.@+-]+\.[A-Za-z][A-Za-z0-9]{0,5}")
 _BUILT = words(
@@ -44,7 +44,7 @@ class Stale(msgspec.Struct, frozen=True):
     """What it names."""
     why: str
     instead: str = ""
-    """What stands for it now, where that is certain."""
+    """Its replacement, where that is certain."""
 
 
 class Tree(msgspec.Struct, frozen=True):
@@ -124,36 +124,36 @@ def stale(
     """Every statement of a project's own files that no longer holds."""
     cured, failing = _cured(sessions), _failing(sessions)
     scripts = Scripts(lookup)
-    for one in statements:
-        if one.file.scope != "project" or _UNSURE.search(one.text):
+    for statement in statements:
+        if statement.file.scope != "project" or _UNSURE.search(statement.text):
             continue
-        for span in [one.text] if one.is_code else _SPAN.findall(one.text):
-            if (found := _gone(one, span, tree, scripts)) or (
-                found := _failed(one, span, cured, failing)
+        for span in [statement.text] if statement.is_code else _SPAN.findall(statement.text):
+            if (finding := _gone(statement, span, tree, scripts)) or (
+                finding := _failed(statement, span, cured, failing)
             ):
-                yield found
+                yield finding
                 break
 
 
-def _gone(one: Statement, span: str, tree: Tree | None, scripts: Scripts) -> Stale | None:
-    if not one.is_code and _FILE.fullmatch(span):
+def _gone(statement: Statement, span: str, tree: Tree | None, scripts: Scripts) -> Stale | None:
+    if not statement.is_code and _FILE.fullmatch(span):
         if tree is not None and tree.lacks(span):
-            return Stale(one, span, "there is no such file", tree.moved(span))
+            return Stale(statement, span, "there is no such file", tree.moved(span))
         return None
     program = span.partition(" ")[0]
     if program in RUNNERS and not _ELSEWHERE.search(span) and is_gone(span, scripts):
-        return Stale(one, span, "no such script or target is declared")
+        return Stale(statement, span, "no such script or target is declared")
     return None
 
 
 def _cured(sessions: Sequence[KnownSession]) -> dict[str, tuple[str, str]]:
     """Commands that fail here, with what works instead and the line that says so."""
-    found: dict[str, tuple[str, str]] = {}
-    for trap in find_traps(sessions).told:
+    cures: dict[str, tuple[str, str]] = {}
+    for trap in find_traps(sessions).included:
         match = _FAILS.match(trap.text)
         if match is not None:
-            found[normalized(match[1])] = (match[2], trap.text)
-    return found
+            cures[normalized(match[1])] = (match[2], trap.text)
+    return cures
 
 
 def _failing(sessions: Sequence[KnownSession]) -> dict[str, int]:
@@ -180,7 +180,7 @@ def _failing(sessions: Sequence[KnownSession]) -> dict[str, int]:
 
 
 def _failed(
-    one: Statement,
+    statement: Statement,
     span: str,
     cured: Mapping[str, tuple[str, str]],
     failing: Mapping[str, int],
@@ -188,7 +188,7 @@ def _failed(
     name = normalized(typed_command(span))
     if name in cured:
         works, line = cured[name]
-        return Stale(one, span, line, works if "`" not in works else "")
+        return Stale(statement, span, line, works if "`" not in works else "")
     if " " in name and name in failing:
-        return Stale(one, span, f"it failed in all {failing[name]} sessions that ran it")
+        return Stale(statement, span, f"it failed in all {failing[name]} sessions that ran it")
     return None
