@@ -96,7 +96,7 @@ with open_store(sys.argv[1], 0, read_only=True) as store:
 def test_two_processes_agree_and_a_budget_makes_another_pack(
     memory: Memory, two: tuple[int, int]
 ) -> None:
-    told = [
+    output = [
         subprocess.run(
             [sys.executable, "-c", SCRIPT, str(memory.directory), str(now)],
             capture_output=True,
@@ -105,7 +105,7 @@ def test_two_processes_agree_and_a_budget_makes_another_pack(
         ).stdout.strip()
         for now in (memory.now, memory.now + DAY)
     ]
-    assert told == [name(memory)] * 2
+    assert output == [name(memory)] * 2
     asked = [
         PackRequest("shop", budget="full"),
         PackRequest("shop", max_chars=5000),

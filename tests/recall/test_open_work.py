@@ -98,9 +98,9 @@ def test_a_wrong_pair_is_an_error_and_leaves_no_record(
     for wrong in (foreign, foreign + 1):  # of another project, and of none
         with pytest.raises(ScopeMismatch, match="Session not found for project") as refused:
             TOOLS[tool](memory.context, ScopeRequest("shop", wrong))
-        told = f"{refused.value.message} {refused.value.hint}"
-        assert str(wrong) in told and "shop" in told
-        assert not any(word in told for word in ("buy", "hangar", "slate"))
+        output = f"{refused.value.message} {refused.value.hint}"
+        assert str(wrong) in output and "shop" in output
+        assert not any(word in output for word in ("buy", "hangar", "slate"))
     with pytest.raises(ScopeMismatch):
         TOOLS[tool](memory.context, ScopeRequest("hangar", two[0]))
     assert memory.select("SELECT count(*) FROM closure_check") == [(0,)]

@@ -255,9 +255,9 @@ def test_a_session_of_another_project_is_refused_by_every_tool(memory: Memory, t
         SCOPED[tool](memory.context, "shop", other)
     assert str(other) in caught.value.message
     assert "'shop'" in caught.value.message
-    told = f"{caught.value.message} {caught.value.hint}"
-    assert "secret" not in told
-    assert "barn" not in told
+    output = f"{caught.value.message} {caught.value.hint}"
+    assert "secret" not in output
+    assert "barn" not in output
     assert memory.select("SELECT count(*) FROM closure_check") == [(0,)]
     with pytest.raises(ScopeMismatch, match="Session not found for project"):
         SCOPED[tool](memory.context, "shop", 4711)

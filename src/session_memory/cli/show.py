@@ -18,7 +18,7 @@ from session_memory.core.event_ids import event_id, event_name, named_event, spl
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.errors import NotFound
 from session_memory.recall.memory_lines import named_line
-from session_memory.recall.told_line import ToldLine
+from session_memory.recall.page_line import PageLine
 from session_memory.redact import render
 from session_memory.store.port import Store
 
@@ -70,14 +70,14 @@ def command(
         if line:
             _show_line(app, store, line)
             return
-        wanted = _event(store, session)
-        stored = store.find_session(session if wanted is None else str(split(wanted)[0]))
+        event_id = _event(store, session)
+        stored = store.find_session(session if event_id is None else str(split(event_id)[0]))
         if history:
             events = store.superseded_events(stored.id)
         else:
             events = store.events(stored.id, texts=True)
-        if wanted is not None:
-            events = _around(list(events), wanted)
+        if event_id is not None:
+            events = _around(list(events), event_id)
         if app.json:
             emit_json({"session": stored, "events": [_rendered(event) for event in events]})
             return
@@ -86,7 +86,7 @@ def command(
             click.echo(fit(line))
 
 
-def _show_line(app: App, store: Store, line: ToldLine) -> None:
+def _show_line(app: App, store: Store, line: PageLine) -> None:
     """A line of a file, the file it stands in, and the events it rests on."""
     events = store.scopes.events(list(line.events))
     if app.json:
@@ -96,10 +96,10 @@ def _show_line(app: App, store: Store, line: ToldLine) -> None:
     click.echo(fit(f"in {line.file}"))
     for event in events:
         try:
-            said = event.command or store.text(event)
+            text = event.command or store.text(event)
         except NotFound:
-            said = "(its raw text was evicted)"
-        click.echo(fit(f"{event_name(event.id)}  {event.kind}: {one_line(said[:SHORT_CHARS])}"))
+            text = "(its raw text was evicted)"
+        click.echo(fit(f"{event_name(event.id)}  {event.kind}: {one_line(text[:SHORT_CHARS])}"))
     if not events and line.kind == "memory":
         click.echo("no event is cited: its user wrote it, or `project memory why` finds more")
 
@@ -114,16 +114,16 @@ def _event(store: Store, name: str) -> int | None:
     return event
 
 
-def _around(events: list[SessionEvent], wanted: int) -> list[SessionEvent]:
+def _around(events: list[SessionEvent], event_id: int) -> list[SessionEvent]:
     """An event and those next to it; raises where it is no longer stored."""
-    spoken = [each for each in events if each.kind in _IN_TRANSCRIPT or each.id == wanted]
-    place = next((n for n, each in enumerate(spoken) if each.id == wanted), None)
-    if place is None:
+    spoken = [each for each in events if each.kind in _IN_TRANSCRIPT or each.id == event_id]
+    index = next((n for n, each in enumerate(spoken) if each.id == event_id), None)
+    if index is None:
         raise NotFound(
-            f"event {event_name(wanted)} is not stored",
-            hint=f"`session-memory show {split(wanted)[0]}` shows what is stored of its session",
+            f"event {event_name(event_id)} is not stored",
+            hint=f"`session-memory show {split(event_id)[0]}` shows what is stored of its session",
         )
-    return spoken[max(0, place - AROUND) : place + AROUND + 1]
+    return spoken[max(0, index - AROUND) : index + AROUND + 1]
 
 
 def _rendered(event: SessionEvent) -> SessionEvent:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from session_memory.core.schema import Project
 from session_memory.memory.layout import folder_name, normalised
-from session_memory.recall.told_line import READ_BYTES, ToldLine, line_name
+from session_memory.recall.page_line import READ_BYTES, PageLine, line_name
 
 JOURNAL, KNOWLEDGE = "journal", "knowledge"
 KINDS = ("concepts", "connections", "qa")
@@ -27,7 +27,7 @@ _RELATED = re.compile(r"^## (?:Related|Sources)\b", re.M)
 """Parts of an article that name other files."""
 
 
-def article_lines(data: Path, vault: str, project: Project | None) -> Iterator[ToldLine]:
+def article_lines(data: Path, vault: str, project: Project | None) -> Iterator[PageLine]:
     """The points of a project's articles, or of all. A vault is shared by all and of none."""
     for folder in _folders(data, vault, project):
         for kind in KINDS:
@@ -37,7 +37,7 @@ def article_lines(data: Path, vault: str, project: Project | None) -> Iterator[T
                     yield from _points(entry.path, stat.st_mtime_ns, stat.st_size)
 
 
-def is_of(line: ToldLine, project: Project) -> bool:
+def is_of(line: PageLine, project: Project) -> bool:
     """Whether an article stands in the journal of a project."""
     return project.root is not None and line.file.parents[2].name in _names(project.root)
 
@@ -73,8 +73,8 @@ def _entries(folder: Path, *, are_files: bool = True) -> list[os.DirEntry[str]]:
         return []
 
 
-@lru_cache(maxsize=2048)  # a server is asked often; a changed file has another time
-def _points(path: str, _changed: int, _size: int) -> tuple[ToldLine, ...]:
+@lru_cache(maxsize=2048)  # a server gets many questions; a changed file has another time
+def _points(path: str, _changed: int, _size: int) -> tuple[PageLine, ...]:
     try:
         page = Path(path).read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
     except OSError:
@@ -87,13 +87,13 @@ def _points(path: str, _changed: int, _size: int) -> tuple[ToldLine, ...]:
     body = _RELATED.split(page[front.end() :])[0]
     file = Path(path)
     return tuple(
-        ToldLine(line_name("k", f"{path}\n{text}"), f"{title}: {text}", (), file, "article")
+        PageLine(line_name("k", f"{path}\n{text}"), f"{title}: {text}", (), file, "article")
         for text in _statements(body)
     )
 
 
 def _statements(body: str) -> Iterator[str]:
     for line in body.splitlines():
-        said = _LINK.sub(r"\1", _SOURCE.sub("", line)).strip().removeprefix("- ").strip()
-        if said and not said.startswith(("#", "|", "<!--", "```")):
-            yield said
+        statement = _LINK.sub(r"\1", _SOURCE.sub("", line)).strip().removeprefix("- ").strip()
+        if statement and not statement.startswith(("#", "|", "<!--", "```")):
+            yield statement

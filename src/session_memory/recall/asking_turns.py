@@ -1,4 +1,4 @@
-"""Turns that ask stand a little lower than turns that tell.
+"""Ranks turns that ask a question a little lower than turns that answer one.
 
 Who asks the same question again shares most words with it, but looks for what was answered.
 Measured in docs/evidence.md; the index holds no text, so only the best hits are looked at.

@@ -33,14 +33,16 @@ def with_cures(
         if looks_like(cure, stems)
         for seq in (cure.error_seq, *cure.step_seqs)
     }
-    found: dict[int, list[Hit]] = {}
+    hits_by_cure: dict[int, list[Hit]] = {}
     for hit in near:
         cure = of_event.get(hit.event or 0)
         if cure is not None:
-            found.setdefault(event_id(hit.session, cure.error_seq), []).append(hit)
+            hits_by_cure.setdefault(event_id(hit.session, cure.error_seq), []).append(hit)
     cured: dict[int, Cure] = {}
     repeats: set[Hit] = set()
-    for best, *others in (sorted(each, key=lambda hit: -hit.score) for each in found.values()):
+    for best, *others in (
+        sorted(each, key=lambda hit: -hit.score) for each in hits_by_cure.values()
+    ):
         cured[best.event or 0] = of_event[best.event or 0]
         repeats.update(others)
     return [hit for hit in hits if hit not in repeats], cured
@@ -48,7 +50,7 @@ def with_cures(
 
 def looks_like(cure: Cure, stems: Sequence[str]) -> bool:
     """Whether a question has half of its words, or more, from an error and its cure."""
-    said = "\n".join((cure.failed, cure.sample, *cure.lines, *cure.steps)).casefold()
-    if FORGOTTEN in said or not cure.steps:
+    cure_text = "\n".join((cure.failed, cure.sample, *cure.lines, *cure.steps)).casefold()
+    if FORGOTTEN in cure_text or not cure.steps:
         return False
-    return 2 * sum(each in said for each in stems) >= len(stems)
+    return 2 * sum(each in cure_text for each in stems) >= len(stems)

@@ -38,17 +38,23 @@ def left_out(context: RecallContext, request: ScopeRequest) -> list[LeftOut]:
         excluded=True,
     )
     sessions = set(scope.ids)
-    found = [
+    pairs = [
         (each.observation, each.left_out)
         for each in noted(context.store, query)
         if each.left_out is not None and each.observation.session in sessions
     ]
-    asked = material.state.request
+    latest_request = material.state.request
     finished = read_facts(context.store, scope).finished if scope.session is None else ()
-    if asked is not None and asked.session in finished:
-        found.append((asked, "its session did it, or another session followed"))
-    latest = sorted(found, key=lambda pair: -(pair[0].at or 0))[:_LIMIT]
+    if latest_request is not None and latest_request.session in finished:
+        pairs.append((latest_request, "its session did it, or another session followed"))
+    latest = sorted(pairs, key=lambda pair: -(pair[0].at or 0))[:_LIMIT]
     return [
-        LeftOut(one.type, safe_line(one.text, _CHARS), reason, one.session, iso(one.at))
-        for one, reason in latest
+        LeftOut(
+            observation.type,
+            safe_line(observation.text, _CHARS),
+            reason,
+            observation.session,
+            iso(observation.at),
+        )
+        for observation, reason in latest
     ]

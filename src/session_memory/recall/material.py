@@ -1,4 +1,4 @@
-"""What the sessions of a scope said and where the work stands: read once, then only computed on."""
+"""What the sessions of a scope said and the state of the work: read once from the store."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def _rules(store: RecallStore, scope: Scope, sessions: set[int]) -> list[Observa
         project=scope.project.key,
         types=("constraint",),
     )
-    found = (each.observation for each in noted(store, query))
-    return [one for one in found if one.session in sessions]
+    observations = (each.observation for each in noted(store, query))
+    return [observation for observation in observations if observation.session in sessions]
 
 
 def window(scope: Scope, room: int = WINDOW_BYTES) -> list[int]:

@@ -23,8 +23,8 @@ from session_memory.memory.layout import MEMORIES, MEMORY, memory_root
 from session_memory.memory.user_part import USER_PART_BEGIN, user_part_of
 from session_memory.recall.article_lines import article_lines, is_of
 from session_memory.recall.context import RecallContext
+from session_memory.recall.page_line import READ_BYTES, PageLine, line_name
 from session_memory.recall.same_words import stem
-from session_memory.recall.told_line import READ_BYTES, ToldLine, line_name
 from session_memory.store.port import RecallStore
 
 MOST_LINES = 2
@@ -44,11 +44,11 @@ _SOURCES = re.compile(r"^## (?:Skills|Traces)$", re.M)
 class ScoredLine(msgspec.Struct, frozen=True):
     """A line that answers a question, with a score that compares to those of hits."""
 
-    line: ToldLine
+    line: PageLine
     score: float
 
 
-def lines_of(data: Path, project: Project | None = None) -> Iterator[ToldLine]:
+def lines_of(data: Path, project: Project | None = None) -> Iterator[PageLine]:
     """The lines of a project's MEMORY.md, or of all."""
     if project is None:
         folders = sorted((data / MEMORIES).glob("*/memory"))
@@ -58,7 +58,7 @@ def lines_of(data: Path, project: Project | None = None) -> Iterator[ToldLine]:
         yield from _lines(folder)
 
 
-def named_line(data: Path, name: str, vault: str = "") -> ToldLine | None:
+def named_line(data: Path, name: str, vault: str = "") -> PageLine | None:
     """The line that a result of `search` names."""
     if not _NAME.fullmatch(name):
         return None
@@ -66,7 +66,7 @@ def named_line(data: Path, name: str, vault: str = "") -> ToldLine | None:
     return next((line for line in lines if line.name == name), None)
 
 
-def project_of(store: RecallStore, data: Path, line: ToldLine) -> Project | None:
+def project_of(store: RecallStore, data: Path, line: PageLine) -> Project | None:
     """The project whose memory or journal a line stands in."""
     for event in line.events:
         session = store.scopes.line(split(event)[0])
@@ -87,30 +87,30 @@ def matching_lines(
     words: Sequence[str],
     best: Sequence[tuple[str, float]],
 ) -> list[ScoredLine]:
-    """The lines that answer a question, beside the texts and scores of its best hits."""
+    """The lines that answer a question, scored against the texts and scores of its best hits."""
     if context.data is None:
         return []
     stems = {word: stem(word) for word in words}
-    told = (
+    sources = (
         lines_of(context.data, project),
         article_lines(context.data, context.vault, project),
     )
-    some = [
+    candidates = [
         line
-        for line in chain(*told)
+        for line in chain(*sources)
         if any(each in line.text.casefold() for each in stems.values())
         if FORGOTTEN not in line.text
     ]
-    if not some:
+    if not candidates:
         return []
     counts = context.store.scopes.word_counts(tuple(words))
     weights = {stems[word]: 1 / math.log(2 + counts.get(word, 0)) for word in words}
     measure = max((share(text, weights) for text, _ in best), default=0.0) or 1.0
     top = max((score for _, score in best), default=1.0)
     scored = [
-        ScoredLine(line, AS_GOOD * top * min(held / measure, MOST_BETTER) ** 2)
-        for line in some
-        if (held := share(line.text, weights)) >= LEAST_SHARE
+        ScoredLine(line, AS_GOOD * top * min(matched_share / measure, MOST_BETTER) ** 2)
+        for line in candidates
+        if (matched_share := share(line.text, weights)) >= LEAST_SHARE
     ]
     return list(_best(sorted(scored, key=lambda found: -found.score)))
 
@@ -118,13 +118,13 @@ def matching_lines(
 def _best(scored: Iterable[ScoredLine]) -> Iterator[ScoredLine]:
     """The first of each kind, and of an article the first alone."""
     kinds, articles = Counter[str](), set[Path]()
-    for found in scored:
-        line = found.line
+    for candidate in scored:
+        line = candidate.line
         if kinds[line.kind] < MOST_LINES and line.file not in articles:
             kinds[line.kind] += 1
             if line.kind == "article":
                 articles.add(line.file)
-            yield found
+            yield candidate
 
 
 def share(text: str, weights: Mapping[str, float]) -> float:
@@ -136,7 +136,7 @@ def share(text: str, weights: Mapping[str, float]) -> float:
     return held / sum(weights.values())
 
 
-def _lines(folder: Path) -> Iterable[ToldLine]:
+def _lines(folder: Path) -> Iterable[PageLine]:
     path = folder / MEMORY
     try:
         if path.is_symlink() or path.stat().st_size > READ_BYTES:
@@ -144,18 +144,18 @@ def _lines(folder: Path) -> Iterable[ToldLine]:
         page = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
-    for line in _told(page):
+    for line in _page_statements(page):
         text = _CITED.sub("", line).strip()
         events = tuple(int(each) for each in _CITED.findall(line))
-        yield ToldLine(line_name("m", f"{folder.parent.name}\n{text}"), text, events, path)
+        yield PageLine(line_name("m", f"{folder.parent.name}\n{text}"), text, events, path)
 
 
-def _told(page: str) -> Iterator[str]:
+def _page_statements(page: str) -> Iterator[str]:
     """Statements of a page: what the user wrote, and items of lists that name no sources."""
     for line in user_part_of(page).splitlines():
-        said = line.strip().removeprefix("- ").strip()
-        if said and not said.startswith(("#", "<!--")):
-            yield said
+        statement = line.strip().removeprefix("- ").strip()
+        if statement and not statement.startswith(("#", "<!--")):
+            yield statement
     generated = _SOURCES.split(page.partition(USER_PART_BEGIN)[0])[0]
     for line in generated.splitlines():
         if line.startswith("- "):

@@ -49,7 +49,7 @@ class Noted(msgspec.Struct, frozen=True):
     """A wish that was never firm and was repeated within a day only: one task, two sessions."""
 
     done: bool = False
-    """A wish of one session that began a turn whose summary is told."""
+    """A wish of one session that began a turn whose summary is shown."""
 
     @property
     def sure(self) -> str:
@@ -74,7 +74,7 @@ class Noted(msgspec.Struct, frozen=True):
 
     @property
     def _is_of_one_task(self) -> bool:
-        """Whether a wish was an order for its task, or makes no sense to who was not there."""
+        """Whether a wish was an order for its task, or makes no sense outside its session."""
         rule, text = self.rule, self.observation.text
         if rule is None:  # labelled as a constraint by whoever wrote it
             return False
@@ -121,97 +121,112 @@ class Noted(msgspec.Struct, frozen=True):
 
 def noted(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     """What fits a query, oldest first; of more than its limit the latest."""
-    asked = replace(query, limit=None)
-    found = [Noted(one) for one in store.observations(asked) if one.type != "constraint"]
-    found = _copies_marked(_settled(store, found, closed=query.excluded))
+    unlimited = replace(query, limit=None)
+    observations = [
+        Noted(observation)
+        for observation in store.observations(unlimited)
+        if observation.type != "constraint"
+    ]
+    observations = _copies_marked(_settled(store, observations, closed=query.excluded))
     if not query.excluded:
-        found = [each for each in found if each.left_out is None]
+        observations = [each for each in observations if each.left_out is None]
     if not query.types or "constraint" in query.types:
-        found += _constraints(store, query)
-        found.sort(key=lambda each: -1 if each.observation.at is None else each.observation.at)
-    return found if query.limit is None else found[-query.limit :]
+        observations += _constraints(store, query)
+        observations.sort(
+            key=lambda each: -1 if each.observation.at is None else each.observation.at
+        )
+    return observations if query.limit is None else observations[-query.limit :]
 
 
-def _copies_marked(found: list[Noted]) -> list[Noted]:
+def _copies_marked(noted_items: list[Noted]) -> list[Noted]:
     first: dict[tuple[str, str], int] = {}
-    for each in found:
+    for each in noted_items:
         first.setdefault((each.observation.type, each.observation.text), each.observation.session)
     return [
-        replace(each, copied=first[one.type, one.text] != one.session)
-        for each in found
-        for one in (each.observation,)
+        replace(each, copied=first[observation.type, observation.text] != observation.session)
+        for each in noted_items
+        for observation in (each.observation,)
     ]
 
 
-def _settled(store: RecallStore, found: list[Noted], *, closed: bool) -> list[Noted]:
+def _settled(store: RecallStore, noted_items: list[Noted], *, closed: bool) -> list[Noted]:
     """Items and blockers that are not open any more: as superseded, or left out."""
     items = [
-        one
-        for each in found
-        if (one := each.observation).type in _ITEMS and one.status not in EXCLUDED_STATUSES
+        observation
+        for each in noted_items
+        if (observation := each.observation).type in _ITEMS
+        and observation.status not in EXCLUDED_STATUSES
     ]
-    keys = {one.session: store.session(one.session).project_key for one in items}
+    keys = {
+        observation.session: store.session(observation.session).project_key for observation in items
+    }
     queries = {ObservationQuery(project=key) for key in keys.values() if key}
     queries |= {ObservationQuery(session=session) for session, key in keys.items() if not key}
-    open_now = frozenset[str]().union(*(still_open(store.observations(one)) for one in queries))
-    over = {one.hash for one in items} - open_now
+    open_now = frozenset[str]().union(
+        *(still_open(store.observations(observation)) for observation in queries)
+    )
+    over = {observation.hash for observation in items} - open_now
     if not closed:
-        return [each for each in found if each.observation.hash not in over]
+        return [each for each in noted_items if each.observation.hash not in over]
     return [
         Noted(replace(each.observation, status="superseded"))
         if each.observation.hash in over
         else each
-        for each in found
+        for each in noted_items
     ]
 
 
 def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     everything = replace(query, types=("constraint",), excluded=True, limit=None)
-    found = judged(store, store.observations(everything))
+    constraints = judged(store, store.observations(everything))
     summaries = store.observations(replace(everything, types=("session_summary",), excluded=False))
-    found = _orders_marked(found, [one for one in summaries if one.status == "done"])
-    return [each for each in found if query.excluded or each.left_out is None]
+    constraints = _orders_marked(constraints, [one for one in summaries if one.status == "done"])
+    return [each for each in constraints if query.excluded or each.left_out is None]
 
 
-def _orders_marked(found: list[Noted], summaries: Iterable[Observation]) -> list[Noted]:
-    """A wish that one session had, and whose turn is told, was an order that is done."""
+def _orders_marked(noted_items: list[Noted], summaries: Iterable[Observation]) -> list[Noted]:
+    """A wish of one session whose turn has a summary was an order that is done."""
     done: dict[int, list[str]] = {}
-    for one in summaries:
-        done.setdefault(one.session, []).append(one.text)
+    for observation in summaries:
+        done.setdefault(observation.session, []).append(observation.text)
     return [
         replace(
             each,
             done=(each.rule is None or each.rule.sessions < _REPEATED)
-            and any(text.startswith(one.text) for text in done.get(one.session, ())),
+            and any(
+                text.startswith(observation.text) for text in done.get(observation.session, ())
+            ),
         )
-        for each in found
-        for one in (each.observation,)
+        for each in noted_items
+        for observation in (each.observation,)
     ]
 
 
 def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted]:
     """Constraints, each with the status that all sessions of its project give it."""
-    said = list(constraints)
-    wanted = {one.session for one in said}
+    statements = list(constraints)
+    sessions_named = {statement.session for statement in statements}
     verdicts = {
-        place: verdict
-        for sessions in _by_project(store, wanted)
-        for place, verdict in judge_statements(store.scopes.rules(sessions)).items()
+        key: verdict
+        for sessions in _by_project(store, sessions_named)
+        for key, verdict in judge_statements(store.scopes.rules(sessions)).items()
     }
-    found: list[Noted] = []
-    for one in said:
-        verdict = verdicts.get((one.session, _seq(one), one.text))
+    verdict_notes: list[Noted] = []
+    for statement in statements:
+        verdict = verdicts.get((statement.session, _seq(statement), statement.text))
         if verdict is None:
-            found.append(Noted(one))
+            verdict_notes.append(Noted(statement))
         else:
-            lasting = one.status == "active" or _names_or_spans(verdict.rule)
-            told = replace(one, status=verdict.status, text=_worded(one.text, verdict.rule))
-            found.append(Noted(told, verdict.rule, of_one_day=not lasting))
-    return found
+            lasting = statement.status == "active" or _names_or_spans(verdict.rule)
+            judged_statement = replace(
+                statement, status=verdict.status, text=_worded(statement.text, verdict.rule)
+            )
+            verdict_notes.append(Noted(judged_statement, verdict.rule, of_one_day=not lasting))
+    return verdict_notes
 
 
 def _worded(text: str, rule: StandingRule | None) -> str:
-    """The words of a wish; if several sessions have it, those of one that tells it."""
+    """The words of a wish; if several sessions have it, those of the clearest one."""
     repeated = rule is not None and rule.sessions >= _REPEATED
     if rule is not None and repeated and rule.intent is None and names_its_moment(text):
         others = (each.text for each in reversed(rule.evidence))
@@ -234,5 +249,5 @@ def _by_project(store: RecallStore, wanted: set[int]) -> Iterable[list[int]]:
     yield from ([session] for session, key in keys.items() if key is None)
 
 
-def _seq(one: Observation) -> int:
-    return -1 if one.event is None else one.event & 0xFFFFFF
+def _seq(observation: Observation) -> int:
+    return -1 if observation.event is None else observation.event & 0xFFFFFF

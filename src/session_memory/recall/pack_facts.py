@@ -44,7 +44,7 @@ class PackFacts(msgspec.Struct, frozen=True):
     """Sessions whose digest has no rules that could be judged with those of the others."""
     resume: tuple[str, ...] = ()
     """Where the last session that did some work stopped."""
-    asked: str = ""
+    open_request: str = ""
     """What the latest session was asked for, where it did not finish; with its date."""
     finished: frozenset[int] = frozenset()
     """Sessions that did what they were asked for, or that others followed: what they were asked
@@ -68,16 +68,16 @@ def read_facts(store: RecallStore, scope: Scope) -> PackFacts:
 
 def facts_of(sessions: Sequence[KnownSession]) -> PackFacts:
     """The facts of sessions, newest first."""
-    told = briefing(sessions)
+    briefing_lines = briefing(sessions)
     last = next((session for session in sessions if _did_work(session.digest)), None)
     finished = _finished(sessions)
     return PackFacts(
-        verify=_lines(told, "verify"),
-        traps=(*_lines(told, "trap"), *_lines(told, "fact")),
-        rules=_lines(told, "rule"),
+        verify=_lines(briefing_lines, "verify"),
+        traps=(*_lines(briefing_lines, "trap"), *_lines(briefing_lines, "fact")),
+        rules=_lines(briefing_lines, "rule"),
         unjudged=frozenset(session.id for session in sessions if not session.digest.rules),
         resume=_kept(_resume(last)) if last is not None else (),
-        asked=_asked(session for session in sessions if session.id not in finished),
+        open_request=_open_request(session for session in sessions if session.id not in finished),
         finished=finished,
     )
 
@@ -86,7 +86,7 @@ def _did_work(digest: Digest) -> bool:
     return digest.task == "work" and bool(digest.commands or any(digest.files.values()))
 
 
-def _asked(unfinished: Iterable[KnownSession]) -> str:
+def _open_request(unfinished: Iterable[KnownSession]) -> str:
     for session in unfinished:
         objective = _latest_request(session.digest)
         if objective and FORGOTTEN not in objective and is_request(objective):
@@ -102,17 +102,17 @@ def _latest_request(digest: Digest) -> str:
 
 
 def _finished(sessions: Sequence[KnownSession]) -> frozenset[int]:
-    found: set[int] = set()
+    finished: set[int] = set()
     followed = False
     for session in sessions:
         if followed or _is_finished(session.digest):
-            found.add(session.id)
+            finished.add(session.id)
         followed = followed or _did_work(session.digest)
-    return frozenset(found)
+    return frozenset(finished)
 
 
 def _is_finished(digest: Digest) -> bool:
-    """Nobody goes on with a question, or with a prompt that a program sent.
+    """Whether a session is finished; a question or a program's prompt counts as finished.
 
     What ended with an answer and was committed is finished too, where nothing says that it failed.
     """
@@ -125,8 +125,8 @@ def _is_finished(digest: Digest) -> bool:
     return digest.outcome == "success" or (digest.outcome == "uncertain" and is_committed)
 
 
-def _lines(told: Iterable[BriefingLine], kind: str) -> tuple[str, ...]:
-    return tuple(line.text for line in told if line.kind == kind)
+def _lines(briefing_lines: Iterable[BriefingLine], kind: str) -> tuple[str, ...]:
+    return tuple(line.text for line in briefing_lines if line.kind == kind)
 
 
 def _kept(lines: Iterable[str]) -> tuple[str, ...]:

@@ -105,16 +105,16 @@ class Sections:
     def _objective(self) -> Section:
         """The objective and the latest request; over several sessions only a candidate."""
         objective, request = self._state.objective, self._state.request
-        asked = ""
+        open_request = ""
         if self._whole:
             objective, request = self._unfinished(objective), self._unfinished(request)
-            asked = safe_line(self._facts.asked, FACT_CHARS)
-        shown = [one for one in (objective, request) if one is not None]
+            open_request = safe_line(self._facts.open_request, FACT_CHARS)
+        shown = [observation for observation in (objective, request) if observation is not None]
         self._seen.update(observation.session for observation in shown)
         lines = [self._dated(objective)] if objective is not None else []
         before = "Asked: " if lines else ""
-        if asked:
-            lines.append(before + asked)
+        if open_request:
+            lines.append(before + open_request)
         elif request is not None and request is not objective:
             lines.append(self._dated(request, before))
         heading = "Objective (project-wide candidate)" if self._broad else "Objective"

@@ -108,9 +108,9 @@ def select(observations: Sequence[Observation], *, limit: int, guard: bool) -> S
 
 def spread(observations: Sequence[Observation]) -> list[Observation]:
     """The latest of each session first, then the second latest, given latest first (PCK-09)."""
-    seen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     ranked: list[tuple[int, int]] = []
     for index, observation in enumerate(observations):
-        ranked.append((seen[observation.session], index))
-        seen[observation.session] += 1
+        ranked.append((counts[observation.session], index))
+        counts[observation.session] += 1
     return [observations[index] for _, index in sorted(ranked)]

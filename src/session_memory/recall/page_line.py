@@ -9,21 +9,21 @@ from typing import Literal
 import msgspec
 
 READ_BYTES = 256 * 1024
-"""A file that is larger was not written by this program."""
+"""Larger files were not written by this program and are not read."""
 
 
-class ToldLine(msgspec.Struct, frozen=True):
+class PageLine(msgspec.Struct, frozen=True):
     """A line of a MEMORY.md, or a point of an article."""
 
     name: str
     """What `show` takes."""
     text: str
     events: tuple[int, ...]
-    """What it rests on; nothing where the user wrote it, or where it does not say."""
+    """The events it cites; none where the user wrote it, or where it cites none."""
     file: Path
     kind: Literal["memory", "article"] = "memory"
 
 
 def line_name(letter: str, made_of: str) -> str:
-    """A short name; the letter is none of those that names of events and sessions begin with."""
+    """A short name; no name of an event or session begins with one of these letters."""
     return letter + hashlib.sha256(made_of.encode("utf-8", "replace")).hexdigest()[:12]

@@ -59,8 +59,8 @@ def project_scope(project: Project, lines: list[SessionLine]) -> Scope:
 
 def known_project(store: RecallStore, key: str | None) -> Project:
     """The project with this key; only an unknown one makes it read all of them, to suggest some."""
-    found = store.scopes.project(key) if key else None
-    return found or find_project(store.projects(), key)
+    project = store.scopes.project(key) if key else None
+    return project or find_project(store.projects(), key)
 
 
 def find_project(projects: list[Project], key: str | None) -> Project:

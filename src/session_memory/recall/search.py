@@ -127,34 +127,34 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     within = _search_scope(store, request)
     stems = [stem(word) for word in terms.words]
     where = text_filter(request, within)
-    found = store.scopes.find(request.query, where)
+    raw_hits = store.scopes.find(request.query, where)
     if where.may_be_turns:
-        found = answers_first(store, found)
-    hits, cures = with_cures(store, found, stems)
+        raw_hits = answers_first(store, raw_hits)
+    hits, cures = with_cures(store, raw_hits, stems)
     start = request.offset
-    wanted = min(start + request.count, MAX_RESULTS)
-    results = _results(store, within, hits, wanted + 1)
+    end = min(start + request.count, MAX_RESULTS)
+    results = _results(store, within, hits, end + 1)
     lines = _memory_lines(context, request, within, results)
     if not results and not lines:
         _check_values(store, request, within)
-    best = max(one.score for one in (*results, *lines)) if results or lines else 1.0
+    best = max(result.score for result in (*results, *lines)) if results or lines else 1.0
     ranked = _merged(results, lines)
-    shown = ranked[start:wanted]
-    opened = [one for one in shown if isinstance(one, _Result)]
+    shown = ranked[start:end]
+    opened = [result for result in shown if isinstance(result, _Result)]
     projects = _projects(store, [result.line for result in opened])
     places = _Places(within, projects, _cures(store, opened), cures)
     items = tuple(
         msgspec.structs.replace(
-            _ranked_item(places, one, stems)
-            if isinstance(one, _Result)
-            else _memory_item(context, one),
+            _ranked_item(places, result, stems)
+            if isinstance(result, _Result)
+            else _memory_item(context, result),
             rank=number,
-            score=round(one.score / best, 4) if best else 1.0,
+            score=round(result.score / best, 4) if best else 1.0,
         )
-        for number, one in enumerate(shown, start + 1)
+        for number, result in enumerate(shown, start + 1)
     )
-    more = len(ranked) > wanted and wanted < MAX_RESULTS
-    return SearchAnswer(items, len(items), str(wanted) if more else UNSET)
+    more = len(ranked) > end and end < MAX_RESULTS
+    return SearchAnswer(items, len(items), str(end) if more else UNSET)
 
 
 def _memory_lines(
@@ -176,8 +176,8 @@ def _merged(results: Sequence[_Result], lines: Sequence[ScoredLine]) -> list[_Re
     """Results in their order, each line before the first that scores lower."""
     merged: list[_Result | ScoredLine] = list(results)
     for line in lines:
-        place = next((n for n, one in enumerate(merged) if one.score < line.score), len(merged))
-        merged.insert(place, line)
+        index = next((n for n, one in enumerate(merged) if one.score < line.score), len(merged))
+        merged.insert(index, line)
     return merged
 
 
@@ -186,23 +186,23 @@ def recent(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     store = context.store
     within = _search_scope(store, request)
     start = request.offset
-    wanted = start + request.count
+    end = start + request.count
     query = _query(within, request)
     # Some sessions are left out afterwards, so more are read until there are enough.
-    limit, newest = 2 * wanted + 20, list[tuple[SessionLine, Observation]]()
+    limit, newest = 2 * end + 20, list[tuple[SessionLine, Observation]]()
     while True:
-        found = store.observations(msgspec.structs.replace(query, limit=limit))
-        newest = _searched(store, within, found)[::-1]
-        if len(newest) > wanted or len(found) < limit:
+        observations = store.observations(msgspec.structs.replace(query, limit=limit))
+        newest = _searched(store, within, observations)[::-1]
+        if len(newest) > end or len(observations) < limit:
             break
         limit *= 4
     if not newest:
         _check_values(store, request, within)
-    shown = newest[start:wanted]
+    shown = newest[start:end]
     places = _Places(within, _projects(store, [line for line, _ in shown]))
     items = tuple(_item(places, line, observation) for line, observation in shown)
-    more = len(newest) > wanted
-    return SearchAnswer(items, len(items), str(wanted) if more else UNSET)
+    more = len(newest) > end
+    return SearchAnswer(items, len(items), str(end) if more else UNSET)
 
 
 def _search_scope(store: RecallStore, request: SearchRequest) -> SearchScope:
@@ -227,10 +227,10 @@ def _cures(store: RecallStore, shown: Iterable[_Result]) -> dict[int, str]:
         if result.event and (result.event.is_error or result.event.kind == "error")
     }
     sessions = {split(event)[0] for event in failed}
-    known = store.scopes.cures(sorted(sessions)) if sessions else {}
+    cures_by_session = store.scopes.cures(sorted(sessions)) if sessions else {}
     return {
         event: _steps(cure)
-        for session, cures in known.items()
+        for session, cures in cures_by_session.items()
         for cure in cures
         if (event := event_id(session, cure.error_seq)) in failed
         if FORGOTTEN not in "".join(cure.steps)
@@ -253,9 +253,9 @@ def _as_cure(item: FoundItem, cure: Cure) -> FoundItem:
     )
 
 
-def _memory_item(context: RecallContext, found: ScoredLine) -> FoundItem:
+def _memory_item(context: RecallContext, scored_line: ScoredLine) -> FoundItem:
     """A line of a file; `id` is what `show` takes, `turn_id` the first event it rests on."""
-    line, store = found.line, context.store
+    line, store = scored_line.line, context.store
     event = next(iter(line.events), None)
     session = store.scopes.line(split(event)[0]) if event is not None else None
     project = project_of(store, context.data, line) if context.data else None
@@ -313,19 +313,19 @@ def _query(within: SearchScope, request: SearchRequest) -> ObservationQuery:
 
 
 def _results(
-    store: RecallStore, within: SearchScope, hits: Sequence[Hit], wanted: int
+    store: RecallStore, within: SearchScope, hits: Sequence[Hit], count: int
 ) -> list[_Result]:
     """The first hits that say different things, each with those that say the same."""
     results: dict[str, _Result] = {}
     lengths: set[int] = set()
-    opened = enumerate(_opened(store, within, hits, wanted))
-    for seen, (hit, line, observation, event) in opened:
-        if len(results) >= wanted and seen >= overfetch(wanted):
+    opened = enumerate(_opened(store, within, hits, count))
+    for index, (hit, line, observation, event) in opened:
+        if len(results) >= count and index >= overfetch(count):
             break
         length = event.body_ref[2] if event and event.body_ref else -1
         # After the last wanted one only repeats are looked for. Comparing lengths is free, and
         # reading a text is not.
-        if len(results) >= wanted and observation is None and length not in lengths:
+        if len(results) >= count and observation is None and length not in lengths:
             continue
         text = observation.text if observation else shown_text(store, event) if event else None
         if text is None:
@@ -334,7 +334,7 @@ def _results(
         at = observation.at if observation else event.at if event else None
         if key in results:
             results[key].same.append((line, at))
-        elif len(results) < wanted:
+        elif len(results) < count:
             results[key] = _Result(text, line, hit.score, observation, event, [(line, at)])
             if observation is None:
                 lengths.add(length)
@@ -345,13 +345,13 @@ _Opened = tuple[Hit, SessionLine, Observation | None, SessionEvent | None]
 
 
 def _opened(
-    store: RecallStore, within: SearchScope, hits: Sequence[Hit], wanted: int
+    store: RecallStore, within: SearchScope, hits: Sequence[Hit], count: int
 ) -> Iterator[_Opened]:
     """Hits with their rows, without those of programs' own sessions and of sessions elsewhere.
 
     They are read in parts: mostly the first is enough.
     """
-    size = overfetch(wanted)
+    size = overfetch(count)
     for start in range(0, len(hits), size):
         part = hits[start : start + size]
         lines = {

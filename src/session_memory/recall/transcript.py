@@ -109,8 +109,8 @@ def transcript(context: RecallContext, request: TranscriptRequest) -> Transcript
     if request.around is not None and split(request.around)[0] != line.id:
         raise NotFound("Event not found", hint="around is an event of this session")
     if request.around is not None and request.cursor is None:
-        place = next((n for n, event in enumerate(events) if event.id >= request.around), 0)
-        start = max(0, place - request.count // 2)
+        index = next((n for n, event in enumerate(events) if event.id >= request.around), 0)
+        start = max(0, index - request.count // 2)
     shown = _page(event_line(store, each) for each in events[start : start + request.count])
     end = start + len(shown)
     return TranscriptAnswer(
@@ -132,16 +132,16 @@ def event(context: RecallContext, request: EventRequest) -> EventAnswer:
         for each in store.events(line.id)
         if each.id == request.event_id or each.kind in TRANSCRIPT
     ]
-    place = next((n for n, each in enumerate(events) if each.id == request.event_id), None)
-    if place is None:
+    index = next((n for n, each in enumerate(events) if each.id == request.event_id), None)
+    if index is None:
         raise NotFound("Event not found", hint=GONE)
     around = (
-        events[max(0, place - request.neighbours(request.before)) : place],
-        events[place + 1 : place + 1 + request.neighbours(request.after)],
+        events[max(0, index - request.neighbours(request.before)) : index],
+        events[index + 1 : index + 1 + request.neighbours(request.after)],
     )
     before, after = (tuple(event_line(store, each) for each in part) for part in around)
     start = page_start(request.cursor)
-    opened = event_line(store, events[place], start, TEXT_CHARS)
+    opened = event_line(store, events[index], start, TEXT_CHARS)
     more = str(start + TEXT_CHARS) if opened.more_chars else UNSET
     return EventAnswer(line.id, one_line(line.external_id), opened, before, after, more)
 

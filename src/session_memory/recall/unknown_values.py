@@ -36,10 +36,10 @@ def check_file(store: RecallStore, part: str | None, where: TextFilter) -> None:
     raise UsageError(f"nothing here mentions a path with {one_line(part)!r}", hint=hint)
 
 
-def paths_like(part: str, known: Iterable[str]) -> list[str]:
+def paths_like(part: str, paths: Iterable[str]) -> list[str]:
     """Paths whose names look like the wanted one, the likest first."""
     by_name: dict[str, str] = {}
-    for path in known:
+    for path in paths:
         by_name.setdefault(basename(path.replace("\\", "/")).lower(), path)
     wanted = basename(part.replace("\\", "/").rstrip("/")).lower()
     names = get_close_matches(wanted, by_name, MOST_HINTS, LIKE)
