@@ -29,7 +29,7 @@ from session_memory.measure.stats import (
 from session_memory.settings import Measure
 
 ALPHA = 0.05
-"""Chance that any look ever sees a difference where there is none."""
+"""Chance that any look reports a difference where there is none."""
 FUTILE_LEVEL = 0.8
 """Of the interval behind `no_effect`: wrong one time in ten, and a person decides anyway."""
 POWER = 0.8
@@ -133,12 +133,12 @@ def decide(strict: Interval, loose: Interval, minimum: float) -> Verdict:
 def before_after(
     subject: Subject,
     sessions: Sequence[MeasuredSession],
-    given: Sequence[Given],
+    all_givings: Sequence[Given],
     policy: Measure,
     now_ms: int,
 ) -> Effect:
     """What changed where the pattern was written into files, and where it was not."""
-    givings = [giving for giving in given if giving.pattern_id == subject.pattern_id]
+    givings = [giving for giving in all_givings if giving.pattern_id == subject.pattern_id]
     current = [giving.since for giving in givings if giving.version == subject.version]
     since = min(current, default=now_ms)
     cells, left_out = _cells(subject, sessions, givings, policy)
@@ -236,18 +236,18 @@ def compare_arms(
 
 
 def secondary_changes(
-    one: Sequence[MeasuredSession], other: Sequence[MeasuredSession]
+    first: Sequence[MeasuredSession], second: Sequence[MeasuredSession]
 ) -> tuple[Change, ...]:
     """Dollars, minutes and outcomes of two groups: shown with a verdict, but not part of it."""
     changes: list[Change] = []
     for what in ("usd", "minutes"):
-        left, right = _values(one, what), _values(other, what)
+        left, right = _values(first, what), _values(second, what)
         if len(left) > 1 and len(right) > 1:
             rounds = max(200, min(1000, RESAMPLED // (len(left) + len(right))))
             interval = bootstrap_difference(left, right, median, rounds=rounds)
             sizes = len(left), len(right)
             changes.append(Change(what, interval, mann_whitney(left, right), sizes))
-    left, right = success(one), success(other)
+    left, right = success(first), success(second)
     if left.n and right.n:
         interval = contrast([left], [right])
         changes.append(Change("success", interval, fisher(left, right), (left.n, right.n)))

@@ -13,21 +13,21 @@ Recorded = tuple[str, str, tuple[str, ...]]
 def guard_uses(records: Iterable[Recorded]) -> dict[str, GuardUse]:
     """The use of every guard that ever spoke, by rule."""
     spoke: dict[str, int] = {}
-    seen: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    sessions_by_use: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for flavor, session, names in records:
         for name in names:
             if not name.startswith(SPOKE):
                 continue
             rule, _, what = name.removeprefix(SPOKE).partition(":")
             spoke[rule] = spoke.get(rule, 0) + (not what)
-            seen.setdefault((rule, what), set()).add((flavor, session))
+            sessions_by_use.setdefault((rule, what), set()).add((flavor, session))
     return {
         rule: GuardUse(
             rule,
             spoke=times,
-            sessions=len(seen.get((rule, ""), ())),
-            followed=len(seen.get((rule, "followed"), ())),
-            overridden=len(seen.get((rule, "overridden"), ())),
+            sessions=len(sessions_by_use.get((rule, ""), ())),
+            followed=len(sessions_by_use.get((rule, "followed"), ())),
+            overridden=len(sessions_by_use.get((rule, "overridden"), ())),
         )
         for rule, times in sorted(spoke.items())
     }
@@ -43,7 +43,7 @@ def use_sentence(use: GuardUse) -> str:
 
 
 def retirement_sentence(use: GuardUse) -> str:
-    """What a guard that annoys proposes."""
+    """The proposal to make for a guard that is often overridden."""
     return (
         f"the guard of {use.rule} was overridden in {use.overridden} sessions and followed in"
         f" {use.followed}: `session-memory rules guard off {use.rule}` silences it"

@@ -21,7 +21,7 @@ from session_memory.core.schema import Session
 from session_memory.measure.stats import Share, clopper_pearson
 
 OTHER_VERSION = "distilled by another version"
-"""Why a session is left out whose digest, or that of a sub-agent of it, is not comparable."""
+"""Why a session is left out if its digest, or that of a sub-agent, is not comparable."""
 ACTIVE_S = 30.0
 """An event stands for at most this long: a night between two prompts is no work."""
 _CURABLE: frozenset[SignalType] = frozenset(
@@ -86,7 +86,7 @@ def find_units(
     compared: a better distiller finds other signals in the very same session.
     """
     left_out: Counter[str] = Counter()
-    kept: dict[int, Session] = {}
+    measurable: dict[int, Session] = {}
     costs: dict[int, list[float]] = {}
     everyone = {session.id: session for session in sessions}
     for session in everyone.values():
@@ -95,21 +95,21 @@ def find_units(
             costs.setdefault(owner, []).append(session.cost.usd)
         reason = _reason(session)
         if reason is None:
-            kept[session.id] = session
+            measurable[session.id] = session
         else:
             left_out[reason] += 1
     signals: dict[int, list[Signal]] = {}
     outdated: set[int] = set()
-    for one in mined:
-        signals.setdefault(one.counts_as, []).extend(one.signals)
-        if versions.get(one.session) != DIGEST_VERSION:
-            outdated.add(one.counts_as)
-    left_out["not analyzed yet"] += len(kept.keys() - signals.keys())
-    left_out[OTHER_VERSION] += len(kept.keys() & outdated)
+    for session_signals in mined:
+        signals.setdefault(session_signals.counts_as, []).extend(session_signals.signals)
+        if versions.get(session_signals.session) != DIGEST_VERSION:
+            outdated.add(session_signals.counts_as)
+    left_out["not analyzed yet"] += len(measurable.keys() - signals.keys())
+    left_out[OTHER_VERSION] += len(measurable.keys() & outdated)
     measured = [
-        _measured(kept[number], tuple(own), outcomes.get(number), costs.get(number))
+        _measured(measurable[number], tuple(own), outcomes.get(number), costs.get(number))
         for number, own in signals.items()
-        if number in kept and number not in outdated
+        if number in measurable and number not in outdated
     ]
     return join_units([Units(tuple(measured), left_out)])
 
@@ -128,7 +128,7 @@ def join_units(parts: Iterable[Units]) -> Units:
 def watched_signals(
     signals: Iterable[Signal], names: Container[str], problems: Container[str]
 ) -> tuple[Signal, ...]:
-    """Those that any of these patterns is looked for by; see `Watch`."""
+    """The signals that any of these patterns watches; see `Watch`."""
     return tuple(
         signal
         for signal in signals

@@ -56,14 +56,14 @@ def _points(value: float) -> str:
 
 def bar(interval: Interval, width: int = BAR) -> str:
     """An interval between 0 and 1 in plain characters: `  |---o-----|   `."""
-    place = [
+    positions = [
         round(value * (width - 1)) for value in (interval.low, interval.estimate, interval.high)
     ]
     cells = [" "] * width
-    for at in range(place[0], place[2] + 1):
-        cells[at] = "-"
-    cells[place[0]] = cells[place[2]] = "|"
-    cells[place[1]] = "o"
+    for index in range(positions[0], positions[2] + 1):
+        cells[index] = "-"
+    cells[positions[0]] = cells[positions[2]] = "|"
+    cells[positions[1]] = "o"
     return "".join(cells)
 
 

@@ -21,7 +21,7 @@ SECTION = "recovery"
 """The section's id in the records of hooks, and the name of its trial."""
 Arm = Literal["given", "held", "neither"]
 _CLOCKS_MS = 60_000
-"""A hook may fire so much before the log has the compaction."""
+"""A hook may fire this long before the log has the compaction."""
 
 
 class Restart(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class RestartReport(msgspec.Struct, frozen=True):
 
     groups: tuple[Restarts, ...]
     chance: float | None = None
-    """Of given beside held; None where one of them is empty."""
+    """Of `given` compared with `held`; None if one of them is empty."""
 
 
 def restarts(
@@ -56,11 +56,11 @@ def restarts(
     injections: Sequence[Injection] = (),
 ) -> list[Restart]:
     """Each compaction of a session that an edit followed, before the next one."""
-    found: list[Restart] = []
+    measured: list[Restart] = []
     for at, edited, calls in _edits_after(events):
         tokens = sum(cost.tokens for cost in costs if at < cost.at <= edited)
-        found.append(Restart(at, calls, tokens, _arm(at, edited, injections)))
-    return found
+        measured.append(Restart(at, calls, tokens, _arm(at, edited, injections)))
+    return measured
 
 
 def _edits_after(events: Iterable[SessionEvent]) -> Iterator[tuple[int, int, int]]:
@@ -80,30 +80,32 @@ def _edits_after(events: Iterable[SessionEvent]) -> Iterator[tuple[int, int, int
 
 
 def _arm(at: int, edited: int, injections: Iterable[Injection]) -> Arm:
-    for one in injections:
-        if at - _CLOCKS_MS <= one.at <= edited:
-            if SECTION in one.given:
+    for injection in injections:
+        if at - _CLOCKS_MS <= injection.at <= edited:
+            if SECTION in injection.given:
                 return "given"
-            if SECTION in one.held:
+            if SECTION in injection.held:
                 return "held"
     return "neither"
 
 
-def compared(found: Sequence[Restart]) -> RestartReport:
+def compared(restarts: Sequence[Restart]) -> RestartReport:
     """The groups side by side."""
-    by_arm = {arm: [one for one in found if one.arm == arm] for arm in get_args(Arm)}
+    by_arm = {arm: [restart for restart in restarts if restart.arm == arm] for arm in get_args(Arm)}
     groups = tuple(
         Restarts(
             arm,
             len(group),
-            median(one.calls for one in group) if group else None,
-            median(one.tokens for one in group) if group else None,
+            median(restart.calls for restart in group) if group else None,
+            median(restart.tokens for restart in group) if group else None,
         )
         for arm, group in by_arm.items()
     )
     given, held = by_arm["given"], by_arm["held"]
     chance = (
-        mann_whitney([float(one.calls) for one in given], [float(one.calls) for one in held])
+        mann_whitney(
+            [float(restart.calls) for restart in given], [float(restart.calls) for restart in held]
+        )
         if given and held
         else None
     )
@@ -112,14 +114,14 @@ def compared(found: Sequence[Restart]) -> RestartReport:
 
 def measure_restarts(store: MemoryStore) -> RestartReport:
     """Over every session that compacted, sub-agents left out."""
-    found: list[Restart] = []
+    measured: list[Restart] = []
     for session in store.sessions(SessionQuery(include_subagents=False)):
         digest = store.digest(session.id)
         if digest is None or not digest.compactions:
             continue
-        told = store.live.injections(session.flavor, session.external_id)
-        found += restarts(store.events(session.id), store.response_costs(session.id), told)
-    return compared(found)
+        injections = store.live.injections(session.flavor, session.external_id)
+        measured += restarts(store.events(session.id), store.response_costs(session.id), injections)
+    return compared(measured)
 
 
 _WORDS: dict[Arm, str] = {

@@ -88,13 +88,13 @@ def names_watched(material: MeasureInput) -> frozenset[str]:
     )
 
 
-def _by_time(given: Iterable[Given]) -> list[Given]:
-    return sorted(given, key=lambda one: (one.since, one.version))
+def _by_time(givings: Iterable[Given]) -> list[Given]:
+    return sorted(givings, key=lambda one: (one.since, one.version))
 
 
-def _latest(found: Mapping[str, T], material: MeasureInput) -> dict[str, T]:
+def _latest(by_pattern: Mapping[str, T], material: MeasureInput) -> dict[str, T]:
     """Those whose pattern still has its file, by name; the last of several was kept already."""
-    return {name: one for name, one in sorted(found.items()) if name in material.patterns}
+    return {name: item for name, item in sorted(by_pattern.items()) if name in material.patterns}
 
 
 def _reachable(sessions: Iterable[MeasuredSession], trial: Trial) -> list[MeasuredSession]:

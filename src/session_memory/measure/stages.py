@@ -1,4 +1,4 @@
-"""Where each pattern stands in the loop, and the command that takes it a step further."""
+"""The stage of each pattern in the loop, and the command for its next step."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LoopFacts(msgspec.Struct, frozen=True):
 
 
 def latest_effects(effects: Iterable[Effect]) -> dict[str, Effect]:
-    """The effect that speaks for each pattern: of the newest version, decided, by trial first."""
+    """The effect to show for each pattern: newest version first, then decided, then by trial."""
     return {effect.pattern_id: effect for effect in sorted(effects, key=_weight)}
 
 
@@ -94,7 +94,7 @@ def counts(stages: Iterable[PatternStage]) -> dict[str, int]:
 def _stage(
     facts: LoopFacts,
     name: str,
-    given: list[Given],
+    givings: list[Given],
     trial: Trial | None,
     effect: Effect | None,
 ) -> PatternStage:
@@ -102,16 +102,16 @@ def _stage(
     entry, status = catalog.patterns.get(name) or catalog.proposals[name], catalog.status(name)
     version = entry.current.number if isinstance(entry, Pattern) else 0
     if effect is not None and effect.version != version:
-        effect = None  # what an older version did says nothing of this one
-    stage = _name(status, given, trial, effect)
-    began = [giving.since for giving in given] + ([trial.started_at] if trial else [])
+        effect = None  # the effect of an older version says nothing about this one
+    stage = _name(status, givings, trial, effect)
+    began = [giving.since for giving in givings] + ([trial.started_at] if trial else [])
     return PatternStage(
         pattern_id=name,
         stage=stage,
         status=status,
         text=entry.text,
         version=version,
-        repos=tuple(sorted({giving.repo for giving in given})),
+        repos=tuple(sorted({giving.repo for giving in givings})),
         since=min(began, default=None),
         verdict=effect.verdict if effect else None,
         needs=effect.needs if effect else None,
@@ -119,7 +119,9 @@ def _stage(
     )
 
 
-def _name(status: str, given: list[Given], trial: Trial | None, effect: Effect | None) -> StageName:
+def _name(
+    status: str, givings: list[Given], trial: Trial | None, effect: Effect | None
+) -> StageName:
     if status == "candidate" or status == "provisional":
         return status
     if status not in LIVE:
@@ -130,7 +132,7 @@ def _name(status: str, given: list[Given], trial: Trial | None, effect: Effect |
         return "measured"
     if trial is not None:
         return "under_trial"
-    return "distributed" if given else "approved"
+    return "distributed" if givings else "approved"
 
 
 _COMMANDS: Mapping[StageName, str] = {

@@ -62,37 +62,37 @@ def contrast(plus: Sequence[Share], minus: Sequence[Share], level: float = 0.95)
     With one on each side this is Newcombe's interval (his method 10) for a difference; with two it
     is the same idea (MOVER) for a difference in differences.
     """
-    estimate = sum(one.rate for one in plus) - sum(one.rate for one in minus)
+    estimate = sum(interval.rate for interval in plus) - sum(interval.rate for interval in minus)
     down = up = 0.0
     for shares, sign in ((plus, 1), (minus, -1)):
         for share in shares:
-            one = wilson(share, level)
-            below, above = one.estimate - one.low, one.high - one.estimate
+            interval = wilson(share, level)
+            below, above = interval.estimate - interval.low, interval.high - interval.estimate
             down += (below if sign > 0 else above) ** 2
             up += (above if sign > 0 else below) ** 2
     return Interval(estimate, estimate - math.sqrt(down), estimate + math.sqrt(up))
 
 
-def fisher(one: Share, other: Share) -> float:
-    """Two-sided exact p of two shares being one: all tables at most as likely as the seen one."""
-    n, hits = one.n + other.n, one.k + other.k
+def fisher(first: Share, second: Share) -> float:
+    """Two-sided exact p that two shares are equal: all tables at most as likely as the observed."""
+    n, hits = first.n + second.n, first.k + second.k
 
     def log_chance(k: int) -> float:
-        return _log_choose(one.n, k) + _log_choose(other.n, hits - k) - _log_choose(n, hits)
+        return _log_choose(first.n, k) + _log_choose(second.n, hits - k) - _log_choose(n, hits)
 
-    seen = log_chance(one.k)
-    first, last = max(0, hits - other.n), min(one.n, hits)
-    chances = (log_chance(k) for k in range(first, last + 1))
-    # A hair of slack: equally likely tables differ in the last digits only.
-    return min(1.0, math.fsum(math.exp(chance) for chance in chances if chance <= seen + 1e-7))
+    observed = log_chance(first.k)
+    least, most = max(0, hits - second.n), min(first.n, hits)
+    chances = (log_chance(k) for k in range(least, most + 1))
+    # A small tolerance: equally likely tables differ in the last digits only.
+    return min(1.0, math.fsum(math.exp(chance) for chance in chances if chance <= observed + 1e-7))
 
 
-def mann_whitney(one: Sequence[float], other: Sequence[float]) -> float:
+def mann_whitney(first: Sequence[float], second: Sequence[float]) -> float:
     """Two-sided p of neither being larger; normal approximation with ties and continuity."""
-    m, n = len(one), len(other)
+    m, n = len(first), len(second)
     if not m or not n:
         return 1.0
-    ranks, ties = _ranks([*one, *other])
+    ranks, ties = _ranks([*first, *second])
     u = math.fsum(ranks[:m]) - m * (m + 1) / 2
     total = m + n
     variance = m * n / 12 * (total + 1 - ties / (total * (total - 1)))
@@ -103,22 +103,22 @@ def mann_whitney(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def bootstrap_difference(
-    one: Sequence[float],
-    other: Sequence[float],
+    first: Sequence[float],
+    second: Sequence[float],
     statistic: Statistic,
     level: float = 0.95,
     *,
     rounds: int = 2000,
     seed: int = 1,
 ) -> Interval:
-    """`statistic(one) - statistic(other)` with the percentile interval of resampling each.
+    """`statistic(first) - statistic(second)` with the percentile interval of resampling each.
 
     The generator is seeded, so that the same sessions give the same figures.
     """
-    estimate = statistic(one) - statistic(other)
+    estimate = statistic(first) - statistic(second)
     choose = random.Random(seed).choices
     drawn = sorted(
-        statistic(choose(one, k=len(one))) - statistic(choose(other, k=len(other)))
+        statistic(choose(first, k=len(first))) - statistic(choose(second, k=len(second)))
         for _ in range(rounds)
     )
     tail = (1 - level) / 2
@@ -145,8 +145,8 @@ def _ranks(values: Sequence[float]) -> tuple[list[float], float]:
         end = start
         while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
             end += 1
-        for place in order[start : end + 1]:
-            ranks[place] = (start + end) / 2 + 1
+        for index in order[start : end + 1]:
+            ranks[index] = (start + end) / 2 + 1
         size = end - start + 1
         ties += size**3 - size
         start = end + 1
