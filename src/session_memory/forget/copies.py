@@ -58,12 +58,12 @@ def kept_copies(data: Path) -> tuple[Remains, ...]:
     return tuple(copies)
 
 
-def wiring_record(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+def wiring_record(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
     """Our record of wired agents, where it names a forgotten project."""
     path = context.paths.data / "install.json"
-    if gone.roots and path.exists():
+    if forgotten.roots and path.exists():
         text = path.read_text(encoding="utf-8", errors="replace")
-        if any(msgspec.json.encode(root).decode()[1:-1] in text for root in gone.roots):
+        if any(msgspec.json.encode(root).decode()[1:-1] in text for root in forgotten.roots):
             why = "agents are wired in that project; `session-memory uninstall` removes it"
             return ForgetReport(remains=(Remains(str(path), why),))
     return ForgetReport()

@@ -1,4 +1,4 @@
-"""The one list of features that keep something of sessions, and how each forgets and redacts it.
+"""Every feature that keeps data of sessions, and how each forgets and redacts it.
 
 Commands call this list, never a feature by itself, so that none can be left out. The files are
 described in `store/derived.py`; a test finds a file there that forgetting changes and no feature
@@ -54,15 +54,15 @@ class Feature(msgspec.Struct, frozen=True):
     """Whether any text would be changed."""
 
 
-def _forget_agent_notes(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+def _forget_agent_notes(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
     """Remove notes, and the lines that confirmed ones became; names those of an unknown session."""
     data = context.paths.data
     lines = UserLines(context.store, data, lambda: context.now)
     find_writers(context.store, data, lambda: context.now)
-    for note in forget_notes(data, gone):
+    for note in forget_notes(data, forgotten):
         if note.state == "confirmed" and note.kind not in ("rule", "wording"):
             lines.remove(note.root, memory_line(note))
-    agents = {flavor for flavor, _ in gone.sessions}
+    agents = {flavor for flavor, _ in forgotten.sessions}
     left = [note for note in without_session(read_notes(data)) if note.flavor in agents]
     why = (
         "its agent did not say in which session it wrote it; `project memory notes --all` shows it,"
@@ -71,43 +71,43 @@ def _forget_agent_notes(context: ForgetContext, gone: ForgottenSessions) -> Forg
     return ForgetReport(remains=tuple(Remains(f"note {note.id}", why) for note in left))
 
 
-def _forget_memories(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+def _forget_memories(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
     data = context.paths.data
-    memories.forget_sessions(data, context.paths.logs, gone.sessions)
-    memories.forget_jobs(context.store, gone.sessions)
-    return ForgetReport(remains=memories.forget_places(data, gone.roots))
+    memories.forget_sessions(data, context.paths.logs, forgotten.sessions)
+    memories.forget_jobs(context.store, forgotten.sessions)
+    return ForgetReport(remains=memories.forget_places(data, forgotten.roots))
 
 
 def _rewrite_memories(context: ForgetContext, rewrite: Rewrite) -> None:
     memories.reword(context.store, context.paths.data, context.paths.logs, rewrite)
 
 
-def _forget_journals(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+def _forget_journals(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
     data = context.paths.data
-    journals.forget_sessions(data, context.vault, gone.names, context.now)
-    return ForgetReport(remains=journals.forget_places(data, gone.roots))
+    journals.forget_sessions(data, context.vault, forgotten.names, context.now)
+    return ForgetReport(remains=journals.forget_places(data, forgotten.roots))
 
 
 def _rewrite_journals(context: ForgetContext, rewrite: Rewrite) -> None:
     journals.rewrite(context.paths.data, context.vault, rewrite)
 
 
-def _forget_jobs(context: ForgetContext, gone: ForgottenSessions) -> None:
+def _forget_jobs(context: ForgetContext, forgotten: ForgottenSessions) -> None:
     """Drop jobs of forgotten projects, and those whose error names one."""
     for job in context.store.jobs.all():
         error = job.last_error or ""
-        if gone.owns(job.key) or any(root in error for root in gone.roots):
+        if forgotten.owns(job.key) or any(root in error for root in forgotten.roots):
             context.store.jobs.drop(job.id)
 
 
-def _forget_history(context: ForgetContext, gone: ForgottenSessions) -> None:
-    remaining = {project.key for project in context.store.projects()} - gone.project_keys
+def _forget_history(context: ForgetContext, forgotten: ForgottenSessions) -> None:
+    remaining = {project.key for project in context.store.projects()} - forgotten.project_keys
     forget_given(context.paths.data, remaining)
 
 
-def _forget_hook_files(context: ForgetContext, gone: ForgottenSessions) -> None:
-    context.store.forget_notes(gone.owns)
-    forget_hook_files(context.paths.state, gone, context.now)
+def _forget_hook_files(context: ForgetContext, forgotten: ForgottenSessions) -> None:
+    context.store.forget_notes(forgotten.owns)
+    forget_hook_files(context.paths.state, forgotten, context.now)
 
 
 def _drop_pages(context: ForgetContext, _what: object) -> None:
@@ -126,8 +126,8 @@ def _is_in_recovery(context: ForgetContext, rewrite: Rewrite) -> bool:
     return any(rewrite(text) != text for text in recovery_texts(context.paths.state))
 
 
-def _forget_fixes(context: ForgetContext, gone: ForgottenSessions) -> None:
-    drop_applied(context.paths.data, lambda one: one.root in gone.roots)
+def _forget_fixes(context: ForgetContext, forgotten: ForgottenSessions) -> None:
+    drop_applied(context.paths.data, lambda one: one.root in forgotten.roots)
 
 
 def _rewrite_fixes(context: ForgetContext, rewrite: Rewrite) -> None:
@@ -138,13 +138,13 @@ def _is_in_fixes(context: ForgetContext, rewrite: Rewrite) -> bool:
     return any(_is_in_fix(one, rewrite) for one in read_applied(context.paths.data))
 
 
-def _is_in_fix(one: Applied, rewrite: Rewrite) -> bool:
-    return any(rewrite(text) != text for text in (one.old, one.new, one.above))
+def _is_in_fix(fix: Applied, rewrite: Rewrite) -> bool:
+    return any(rewrite(text) != text for text in (fix.old, fix.new, fix.above))
 
 
-def _forget_guards(context: ForgetContext, gone: ForgottenSessions) -> None:
+def _forget_guards(context: ForgetContext, forgotten: ForgottenSessions) -> None:
     """Drop the history of projects without a session, and the table until it is made again."""
-    remaining = {project.key for project in context.store.projects()} - gone.project_keys
+    remaining = {project.key for project in context.store.projects()} - forgotten.project_keys
     drop_guards(context.paths.data, lambda choice: False, remaining)
     drop_table(context.paths)
 
@@ -165,8 +165,8 @@ def _is_changed(rewrite: Rewrite, choice: Choice) -> bool:
     return rewrite(text) != text
 
 
-def _forget_searches(context: ForgetContext, gone: ForgottenSessions) -> None:
-    drop_searches(context.paths.data, lambda word: word in gone.project_keys)
+def _forget_searches(context: ForgetContext, forgotten: ForgottenSessions) -> None:
+    drop_searches(context.paths.data, lambda word: word in forgotten.project_keys)
 
 
 def _rewrite_searches(context: ForgetContext, rewrite: Rewrite) -> None:
@@ -177,15 +177,15 @@ def _is_in_searches(context: ForgetContext, rewrite: Rewrite) -> bool:
     return is_in_searches(context.paths.data, lambda word: rewrite(word) != word)
 
 
-def _forget_told(context: ForgetContext, gone: ForgottenSessions) -> None:
-    drop_choices(context.paths.data, lambda choice: choice.project in gone.project_keys)
+def _forget_line_choices(context: ForgetContext, forgotten: ForgottenSessions) -> None:
+    drop_choices(context.paths.data, lambda choice: choice.project in forgotten.project_keys)
 
 
-def _rewrite_told(context: ForgetContext, rewrite: Rewrite) -> None:
+def _rewrite_line_choices(context: ForgetContext, rewrite: Rewrite) -> None:
     drop_choices(context.paths.data, lambda choice: _changes(rewrite, choice))
 
 
-def _is_told(context: ForgetContext, rewrite: Rewrite) -> bool:
+def _has_line_choices(context: ForgetContext, rewrite: Rewrite) -> bool:
     return any(_changes(rewrite, choice) for choice in read_choices(context.paths.data))
 
 
@@ -193,8 +193,8 @@ def _changes(rewrite: Rewrite, choice: LineChoice) -> bool:
     return any(rewrite(text) != text for text in (choice.line, choice.text))
 
 
-def _forget_shared(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
-    if not team.forget_sessions(context.paths.data, context.store, gone):
+def _forget_shared(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
+    if not team.forget_sessions(context.paths.data, context.store, forgotten):
         return ForgetReport()
     why = "it was shared; `session-memory team push` takes it back and shows the proof"
     return ForgetReport(remains=(Remains("the team's hub", why),))
@@ -204,8 +204,8 @@ def _rewrite_pulled(context: ForgetContext, rewrite: Rewrite) -> None:
     team.rewrite_pulled(context.paths.data, rewrite)
 
 
-def _forget_audit(context: ForgetContext, gone: ForgottenSessions) -> None:
-    audit.forget(context.paths.data, gone.owns, FORGOTTEN)
+def _forget_audit(context: ForgetContext, forgotten: ForgottenSessions) -> None:
+    audit.forget(context.paths.data, forgotten.owns, FORGOTTEN)
 
 
 # In this order: packs before blocks, as a file that was made for both goes with the last of them;
@@ -254,7 +254,9 @@ FEATURES: dict[str, Feature] = {
     ),
     "injection": Feature(("state/inject",), _drop_pages, _drop_pages, _is_in_pages),
     "recovery": Feature(("state/recovery",), _drop_recovery, _drop_recovery, _is_in_recovery),
-    "told lines": Feature(("data/told.json",), _forget_told, _rewrite_told, _is_told),
+    "told lines": Feature(
+        ("data/told.json",), _forget_line_choices, _rewrite_line_choices, _has_line_choices
+    ),
     "saved searches": Feature(
         ("data/saved-searches.json",), _forget_searches, _rewrite_searches, _is_in_searches
     ),
@@ -271,17 +273,17 @@ HANDLED_BY_COMMAND = ("state/last_sweep.json",)
 """Removed whole by the command itself."""
 
 
-def forget_sessions(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+def forget_sessions(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
     """Remove sessions, and projects without any session left, from every feature.
 
     Call it before the rows of the sessions go, so that a run that was cut off can be repeated, and
     once more after: until then somebody else could still make something of them.
     """
     report = ForgetReport()
-    if gone.sessions:
+    if forgotten.sessions:
         for feature in FEATURES.values():
-            report |= feature.forget(context, gone) or ForgetReport()
-        report |= ForgetReport(remains=agents_logs(gone.logs))
+            report |= feature.forget(context, forgotten) or ForgetReport()
+        report |= ForgetReport(remains=agents_logs(forgotten.logs))
     return report
 
 
@@ -314,15 +316,15 @@ def searched() -> tuple[str, ...]:
 def forget(context: ForgetContext, plan: ForgetPlan, request: ForgetRequest) -> ForgetReport:
     """Carry out a plan in the store and in every feature."""
     store = context.store
-    gone = forgotten_with(store, set(plan.sessions))
+    forgotten = forgotten_with(store, set(plan.sessions))
     logs = agents_logs(store.log_paths({hit.session_id for hit in plan.hits}))
     # First, while the audit still names them.
     report = ForgetReport(remains=(*logs, *other_copies(context.paths)))
-    report |= forget_sessions(context, gone)
+    report |= forget_sessions(context, forgotten)
 
     def forget_the_rest() -> None:
         nonlocal report
-        report |= forget_sessions(context, gone)
+        report |= forget_sessions(context, forgotten)
         if request.text is not None:
             rewrite = without_text(request.text, ignore_case=request.ignore_case)
             report |= rewrite_texts(context, rewrite)

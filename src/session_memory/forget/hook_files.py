@@ -11,24 +11,24 @@ from session_memory.file_names import name_to_text
 from session_memory.worker.spool_files import SERVED, SpoolFiles
 
 
-def forget_hook_files(state: Path, gone: ForgottenSessions, now_ms: int) -> int:
+def forget_hook_files(state: Path, forgotten: ForgottenSessions, now_ms: int) -> int:
     """Remove spool records of sessions, and whatever only served them; returns how many records.
 
     The record of imports, the worker's log and damaged records name sessions too. None of them is
     needed, so they go whole.
     """
-    names = {name.partition(":")[0] for name in gone.names}
+    names = {name.partition(":")[0] for name in forgotten.names}
     if not names:
         return 0
     spool = SpoolFiles(str(state / "spool"))
     records = [
         record.id
         for record in spool.list(now_ms).records
-        if record.session in names or gone.owns(name_to_text(record.cwd or ""))
+        if record.session in names or forgotten.owns(name_to_text(record.cwd or ""))
     ]
     spool.remove(records)
     marks = [state / "told" / hashlib.sha256(name.encode()).hexdigest() for name in names]
-    # Sub-agents have files of their own, and nobody knows their names any more: all go.
+    # Sub-agents have files of their own whose names are not recorded, so all are removed.
     marks += (state / "guards").glob("*")
     damaged = (state / "spool" / "damaged").glob("*")
     for path in (state / SERVED, *(state / "logs").glob("worker.log*"), *marks, *damaged):

@@ -13,9 +13,9 @@ from session_memory.recall.pack_sync import note, plan_removal, seal_of, write
 _FOREIGN = "it holds a pack that this store cannot tell to be its own; delete it if it must go"
 
 
-def forget_sessions(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+def forget_sessions(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
     """Remove the packs of projects that lose a session."""
-    return _remove_packs(context, gone.pack_files, lambda _content: True)
+    return _remove_packs(context, forgotten.pack_files, lambda _content: True)
 
 
 def rewrite(context: ForgetContext, rewrite: Rewrite) -> ForgetReport:

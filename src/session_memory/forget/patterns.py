@@ -16,14 +16,14 @@ from session_memory.forget.report import ForgetContext, ForgetReport, Rewrite, w
 from session_memory.worker.lessons import writing_problem
 
 
-def forget_sessions(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+def forget_sessions(context: ForgetContext, forgotten: ForgottenSessions) -> ForgetReport:
     """Take sessions out of the catalog, and what only they said out of files given to agents."""
     data, now = context.paths.data, context.now
-    changed = catalogs.forget_sessions(data, gone, now)
+    changed = catalogs.forget_sessions(data, forgotten, now)
     context.store.patterns.restore(
         [(pattern.id, pattern.kind, pattern.type, "retired") for pattern in changed.retired], now
     )
-    removal = forget_given(data, changed.reworded, gone.owns, writing_problem, now)
+    removal = forget_given(data, changed.reworded, forgotten.owns, writing_problem, now)
     return ForgetReport(removal.files, (*removal.remains, *_typed(data, changed.typed)))
 
 
@@ -62,10 +62,10 @@ def _typed(data: Path, names: Collection[str]) -> list[Remains]:
     entries = ledgers.read_ledger(data).entries
     remains: list[Remains] = []
     for name in names:
-        given = [entry.place.full_path for entry in entries if name in entry.patterns]
-        places = f", given in {', '.join(given)}" if given else ""
+        files = [entry.place.full_path for entry in entries if name in entry.patterns]
+        where = f", given in {', '.join(files)}" if files else ""
         why = (
-            f"only forgotten sessions spoke for it, but its words were written by hand{places};"
+            f"only forgotten sessions spoke for it, but its words were written by hand{where};"
             f" `session-memory rules retire {name}`, then `session-memory rules distribute`,"
             " takes it out of use"
         )

@@ -17,7 +17,7 @@ from session_memory.store.port import ForgetStore, SessionQuery, SessionReader, 
 
 
 class ForgetRequest(msgspec.Struct, frozen=True):
-    """What to forget; only what meets every condition given."""
+    """What to forget: whatever meets all given conditions."""
 
     sessions: tuple[str, ...] = ()
     project: str | None = None
@@ -133,8 +133,8 @@ def forgotten_with(store: Store, sessions: set[int]) -> ForgottenSessions:
     touched = {session.project_id for session in leaving}
     projects = store.found_projects()
     empty = store.projects_only_in(sessions)
-    gone = [project for project in projects if project.id in empty]
-    others = [project for project in projects if project not in gone]
+    emptied = [project for project in projects if project.id in empty]
+    others = [project for project in projects if project not in emptied]
     pack_files = (
         sync.path
         for project in projects
@@ -143,8 +143,8 @@ def forgotten_with(store: Store, sessions: set[int]) -> ForgottenSessions:
     )
     return replace(
         forgotten_by_name(store, {(s.flavor, s.external_id) for s in leaving}),
-        project_keys=frozenset(project.key for project in gone),
-        roots=_directories(gone),
+        project_keys=frozenset(project.key for project in emptied),
+        roots=_directories(emptied),
         other_roots=_directories(others),
         pack_files=tuple(dict.fromkeys(pack_files)),
         logs=tuple(store.log_paths(sessions)),

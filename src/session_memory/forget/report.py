@@ -43,7 +43,7 @@ class ForgetReport(msgspec.Struct, frozen=True):
 
 
 def without_text(text: str, *, ignore_case: bool = False) -> Rewrite:
-    """Puts our placeholder in place of a text."""
+    """Replaces a text by our placeholder."""
     pattern = re.compile(re.escape(text), re.IGNORECASE if ignore_case else 0)
     return lambda content: pattern.sub(FORGOTTEN, content)
 
