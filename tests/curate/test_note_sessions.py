@@ -142,8 +142,8 @@ def test_forgetting_a_project_in_part_names_them_too(space: Workspace) -> None:
     write(space, log)
     sweep(space)
     since = ("--since", "2026-03-02T09:04:00Z")
-    told = command(space, "forget", "--project", "shop", *since, "--yes")
-    assert f"not touched: note {note.id}: its agent did not say" in told
+    output = command(space, "forget", "--project", "shop", *since, "--yes")
+    assert f"not touched: note {note.id}: its agent did not say" in output
 
 
 @pytest.mark.rows("AGT-06")

@@ -152,8 +152,8 @@ def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:
     assert desk.files() == {}
     desk.propose(proposal("p1"))
     before = desk.files()
-    told = desk.json("approve", "p1", "--dry-run")
-    assert told["dry_run"] and told["decisions"][0]["status"] == "approved"
+    answer = desk.json("approve", "p1", "--dry-run")
+    assert answer["dry_run"] and answer["decisions"][0]["status"] == "approved"
     assert "would be candidate -> approved" in desk.run("approve", "p1", "--dry-run")
     assert desk.files() == before
     desk.run("approve", "p1")
@@ -271,8 +271,8 @@ def test_undo_shows_the_text_it_is_about(desk: Desk) -> None:
     desk.propose(proposal("p1"))
     desk.run("approve", "p1")
     assert "would undo: approve" in desk.run("undo", "--dry-run")
-    told = desk.run("undo")
-    assert "undone: approve\np1: approved -> candidate" in told and proposal("p1").text in told
+    output = desk.run("undo")
+    assert "undone: approve\np1: approved -> candidate" in output and proposal("p1").text in output
 
 
 def test_a_rule_without_a_text_is_a_wrong_call(desk: Desk) -> None:

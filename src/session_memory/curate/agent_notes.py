@@ -100,18 +100,18 @@ def add_note(data: Path, note: Note) -> Note:
                 f"{MAX_WAITING} notes wait already",
                 hint="the user decides on them with `session-memory project memory review`",
             )
-        kept = replace(note, id=_new_id(notes), text=text, state="waiting")
-        notes.append(kept)
-        return kept
+        added = replace(note, id=_new_id(notes), text=text, state="waiting")
+        notes.append(added)
+        return added
 
 
-def find_note(notes: list[Note], given: str) -> Note:
+def find_note(notes: list[Note], reference: str) -> Note:
     """The note that an id, or its beginning, names."""
-    named = [note for note in notes if given and note.id.startswith(given)]
+    named = [note for note in notes if reference and note.id.startswith(reference)]
     if len(named) != 1:
         what = "no note" if not named else f"{len(named)} notes"
         raise NotFound(
-            f"{what} named {one_line(given[:40])!r}", hint="`project memory notes` lists them"
+            f"{what} named {one_line(reference[:40])!r}", hint="`project memory notes` lists them"
         )
     return named[0]
 
@@ -124,13 +124,14 @@ def set_state(data: Path, note: Note, state: State, now: int, pattern: str = "")
     return decided
 
 
-def forget_notes(data: Path, gone: ForgottenSessions) -> list[Note]:
-    """Remove what forgotten sessions wrote or are cited for; returns the notes that went."""
+def forget_notes(data: Path, forgotten: ForgottenSessions) -> list[Note]:
+    """Remove notes that forgotten sessions wrote or are cited in; returns the removed notes."""
     with changing_notes(data) as notes:
         removed = [
             note
             for note in notes
-            if gone.sessions & {(note.flavor, note.session), *note.cited} or gone.owns(note.root)
+            if forgotten.sessions & {(note.flavor, note.session), *note.cited}
+            or forgotten.owns(note.root)
         ]
         notes[:] = [note for note in notes if note not in removed]
     return removed

@@ -73,7 +73,7 @@ class CurateContext(msgspec.Struct, frozen=True):
     open_store: Callable[[], AbstractContextManager[Store]]
     warn: Callable[[str], None]
     decided: Callable[[], None] = lambda: None
-    """Is called after each change of the catalog: what hooks check follows from it."""
+    """Called after each change of the catalog, since it decides what hooks check."""
 
 
 class SyncReport(msgspec.Struct, frozen=True):
@@ -175,9 +175,9 @@ def gate_facts(result: GateResult) -> dict[str, object]:
     }
 
 
-def full_id(catalog: Catalog, given: str) -> str:
+def full_id(catalog: Catalog, reference: str) -> str:
     """The id of the pattern that was meant; what fits none is returned for `find` to refuse."""
-    return match_id(given, {*catalog.patterns, *catalog.proposals}) or given
+    return match_id(reference, {*catalog.patterns, *catalog.proposals}) or reference
 
 
 def decide(
@@ -217,12 +217,12 @@ def detected_proposals(context: CurateContext, *, everything: bool = False) -> l
     with context.open_store() as store:
         patterns = store.patterns
         candidates = rank(cluster(patterns.evidence, patterns.statuses()), context.clock())
-        wanted = [
+        proposed = [
             candidate
             for candidate in candidates
             if everything or not candidate.left_out or candidate.status != "candidate"
         ]
-        return proposals_of(wanted, patterns.evidence())
+        return proposals_of(proposed, patterns.evidence())
 
 
 def propose_detected(context: CurateContext) -> Sequence[Decision]:
@@ -234,13 +234,13 @@ def propose_detected(context: CurateContext) -> Sequence[Decision]:
         return ()
     with context.open_store() as store:
         detect(store.patterns, DetectQuery(), context.clock())
-        found, stamp = store.patterns.statuses(), store.patterns.evidence_stamp()
+        statuses, stamp = store.patterns.statuses(), store.patterns.evidence_stamp()
     detected = detected_proposals(context)
     names = {proposal.id for proposal in detected}
     others = [
         proposal
         for name, proposal in read_catalog(context.paths.data).proposals.items()
-        if name not in names and (name in found or not proposal.rank)
+        if name not in names and (name in statuses or not proposal.rank)
     ]
     decisions = take_in(context, [*others, *detected], complete=True)
     note_detection(context.paths, stamp)

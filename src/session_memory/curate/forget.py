@@ -49,31 +49,33 @@ class Changed(msgspec.Struct, frozen=True):
     """Those that keep a text written by a person although no session is left that shows them."""
 
 
-def without_sessions(catalog: Catalog, gone: ForgottenSessions, now: int = 0) -> Catalog:
+def without_sessions(catalog: Catalog, forgotten: ForgottenSessions, now: int = 0) -> Catalog:
     """The catalog without the words and names of those sessions; counts stay."""
     patterns: dict[str, Pattern] = {}
     revision = catalog.revision
     for name, pattern in catalog.patterns.items():
-        patterns[name] = left = _scrubbed(pattern, gone)
+        patterns[name] = left = _scrubbed(pattern, forgotten)
         if left.current.status in LIVE and left.current.text == FORGOTTEN:
             revision += 1
             patterns[name] = _retired(left, revision, now)
     proposals = {
-        name: _shown_by_others(proposal, gone) for name, proposal in catalog.proposals.items()
+        name: _shown_by_others(proposal, forgotten) for name, proposal in catalog.proposals.items()
     }
     return replace(
         catalog,
         patterns=patterns,
-        proposals={n: left for n, left in proposals.items() if _has_evidence(left, catalog, gone)},
+        proposals={
+            n: left for n, left in proposals.items() if _has_evidence(left, catalog, forgotten)
+        },
     )
 
 
-def forget_sessions(data: Path, gone: ForgottenSessions, now: int = 0) -> Changed:
+def forget_sessions(data: Path, forgotten: ForgottenSessions, now: int = 0) -> Changed:
     """Take the sessions out of the files."""
     if not data.exists():
         return Changed()
     with changing(data) as catalog:
-        after = without_sessions(catalog, gone, now)
+        after = without_sessions(catalog, forgotten, now)
         touched = [name for name, new in after.patterns.items() if new != catalog.patterns[name]]
         if after.proposals != catalog.proposals:
             write_proposals(data, after.proposals)
@@ -145,18 +147,22 @@ def _reworded(value: Any, rewrite: Rewrite) -> Any:
             return value
 
 
-def _scrubbed(pattern: Pattern, gone: ForgottenSessions) -> Pattern:
+def _scrubbed(pattern: Pattern, forgotten: ForgottenSessions) -> Pattern:
     """The pattern without the names of the sessions, and without words that were only theirs."""
     versions = tuple(
         replace(
             version,
-            evidence=_left(version.evidence, gone),
+            evidence=_left(version.evidence, forgotten),
             snapshot=replace(
                 version.snapshot,
                 session_ids=tuple(
-                    name for name in version.snapshot.session_ids if name not in gone.full_names
+                    name
+                    for name in version.snapshot.session_ids
+                    if name not in forgotten.full_names
                 ),
-                repos=tuple(key for key in version.snapshot.repos if key not in gone.project_keys),
+                repos=tuple(
+                    key for key in version.snapshot.repos if key not in forgotten.project_keys
+                ),
             ),
         )
         for version in pattern.versions
@@ -164,7 +170,7 @@ def _scrubbed(pattern: Pattern, gone: ForgottenSessions) -> Pattern:
     left = replace(pattern, versions=versions)
     if left == pattern:
         return pattern
-    if gone.leaves_no_evidence(pattern.id, left.current.snapshot.session_ids):
+    if forgotten.leaves_no_evidence(pattern.id, left.current.snapshot.session_ids):
         return _reworded_unless_typed(replace(left, locus=FORGOTTEN), lambda _text: FORGOTTEN)
     return _reworded_unless_typed(left, lambda text: _CURE.sub("", text))
 
@@ -206,20 +212,20 @@ def _retired(pattern: Pattern, revision: int, now: int) -> Pattern:
     return replace(pattern, versions=(*pattern.versions, version))
 
 
-def _shown_by_others(proposal: Proposal, gone: ForgottenSessions) -> Proposal:
-    evidence = _left(proposal.evidence, gone)
+def _shown_by_others(proposal: Proposal, forgotten: ForgottenSessions) -> Proposal:
+    evidence = _left(proposal.evidence, forgotten)
     if evidence == proposal.evidence:
         return proposal
     return replace(proposal, evidence=evidence, text=_CURE.sub("", proposal.text))
 
 
-def _left(evidence: Iterable[Evidence], gone: ForgottenSessions) -> tuple[Evidence, ...]:
-    return tuple(item for item in evidence if (item.flavor, item.session) not in gone.sessions)
+def _left(evidence: Iterable[Evidence], forgotten: ForgottenSessions) -> tuple[Evidence, ...]:
+    return tuple(item for item in evidence if (item.flavor, item.session) not in forgotten.sessions)
 
 
-def _has_evidence(proposal: Proposal, before: Catalog, gone: ForgottenSessions) -> bool:
+def _has_evidence(proposal: Proposal, before: Catalog, forgotten: ForgottenSessions) -> bool:
     """Whether a session is left that shows a proposal."""
     if proposal == before.proposals[proposal.id]:
         return True
     names = tuple(f"{item.flavor}:{item.session}" for item in proposal.evidence)
-    return not gone.leaves_no_evidence(proposal.id, names)
+    return not forgotten.leaves_no_evidence(proposal.id, names)

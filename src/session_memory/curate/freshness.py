@@ -21,10 +21,10 @@ def note_detection(paths: Paths, stamp: str) -> None:
 def is_current(paths: Paths, store: Store) -> bool:
     """Whether nothing was mined, changed or forgotten since the last detection."""
     try:
-        known = (paths.state / _FILE).read_bytes().decode("ascii", "replace")
+        last_stamp = (paths.state / _FILE).read_bytes().decode("ascii", "replace")
     except OSError:
         return False
-    return (paths.data / PROPOSALS).exists() and known == store.patterns.evidence_stamp()
+    return (paths.data / PROPOSALS).exists() and last_stamp == store.patterns.evidence_stamp()
 
 
 def was_detected(paths: Paths) -> bool:

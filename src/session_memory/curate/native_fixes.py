@@ -91,38 +91,38 @@ def apply_fix(data: Path, root: str, finding: Finding, now_ms: int) -> Applied:
 def undo_fix(data: Path, name: str, now_ms: int) -> Applied:
     """Put a line back where it was; exactly the file before, if nothing else changed since."""
     with _changing(data):
-        known = [one for one in read_applied(data) if one.id == name]
-        if not known:
+        matching = [fix for fix in read_applied(data) if fix.id == name]
+        if not matching:
             raise NotFound(f"no change {name} is noted", hint="`--json` lists those that are")
-        one = known[-1]
-        lines = _lines(one.root, one.path)
+        fix = matching[-1]
+        lines = _lines(fix.root, fix.path)
         before = "".join(lines)
-        changed = _restored(one, lines, before)
+        changed = _restored(fix, lines, before)
         if changed != before:
-            _replace(data, one, before, changed, f"undo of {name}")
-        _write(data, [each for each in read_applied(data) if each != one])
-    return msgspec.structs.replace(one, at=now_ms)
+            _replace(data, fix, before, changed, f"undo of {name}")
+        _write(data, [each for each in read_applied(data) if each != fix])
+    return msgspec.structs.replace(fix, at=now_ms)
 
 
-def _restored(one: Applied, lines: list[str], before: str) -> str:
-    at = one.line - 1
-    if audit.sha256(before.encode()) == one.after:
-        rest = lines[at + 1 :] if one.new else lines[at:]
-        return "".join((*lines[:at], one.old, *rest))
-    known = one.new or one.above
-    places = [number for number, line in enumerate(lines) if known and line == known]
-    if one.new and not places and one.old in lines:
+def _restored(fix: Applied, lines: list[str], before: str) -> str:
+    at = fix.line - 1
+    if audit.sha256(before.encode()) == fix.after:
+        rest = lines[at + 1 :] if fix.new else lines[at:]
+        return "".join((*lines[:at], fix.old, *rest))
+    anchor = fix.new or fix.above
+    places = [number for number, line in enumerate(lines) if anchor and line == anchor]
+    if fix.new and not places and fix.old in lines:
         return before  # it was never replaced, or somebody put it back
-    if len(places) == 1 and one.new:
-        lines[places[0]] = one.old
+    if len(places) == 1 and fix.new:
+        lines[places[0]] = fix.old
         return "".join(lines)
     if len(places) == 1:
-        if one.old not in lines[places[0] + 1 : places[0] + 2]:
-            lines.insert(places[0] + 1, one.old)
+        if fix.old not in lines[places[0] + 1 : places[0] + 2]:
+            lines.insert(places[0] + 1, fix.old)
         return "".join(lines)
     raise Refused(
-        f"{one.path} was changed since, and the place is not certain",
-        hint=f"line {one.line} was: {one.old.strip()}",
+        f"{fix.path} was changed since, and the place is not certain",
+        hint=f"line {fix.line} was: {fix.old.strip()}",
     )
 
 
@@ -137,11 +137,11 @@ def _lines(root: str, inside: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def _replace(data: Path, one: Applied, before: str, after: str, why: str) -> None:
-    real = read_file(one.root, one.path).real
-    put(one.root, real, before.encode(), after.encode())
+def _replace(data: Path, fix: Applied, before: str, after: str, why: str) -> None:
+    real = read_file(fix.root, fix.path).real
+    put(fix.root, real, before.encode(), after.encode())
     hashes = audit.sha256(before.encode()), audit.sha256(after.encode())
-    audit.append(data, audit.Written(one.at, "memory audit", real, why, *hashes))
+    audit.append(data, audit.Written(fix.at, "memory audit", real, why, *hashes))
 
 
 def _others(data: Path, applied: Applied) -> list[Applied]:
@@ -162,7 +162,7 @@ def drop_applied(data: Path, is_gone: Callable[[Applied], bool]) -> None:
     if not (data / FILE).exists():
         return
     with _changing(data):
-        known = read_applied(data)
-        kept = [one for one in known if not is_gone(one)]
-        if len(kept) < len(known):
-            _write(data, kept)
+        all_applied = read_applied(data)
+        remaining = [applied for applied in all_applied if not is_gone(applied)]
+        if len(remaining) < len(all_applied):
+            _write(data, remaining)

@@ -15,12 +15,12 @@ from session_memory.errors import NotFound, UsageError
 from session_memory.memory.user_lines import UserLines
 
 
-def confirm_note(context: CurateContext, given: str, who: str) -> Note:
+def confirm_note(context: CurateContext, reference: str, who: str) -> Note:
     """Carry out what a note says: a rule enters the catalog, a line the user part of MEMORY.md.
 
     A rule is then as if the user had written it; files get it by `rules distribute` alone.
     """
-    note = find_waiting(context, given)
+    note = find_waiting(context, reference)
     pattern = ""
     if note.kind == "rule":
         rule = OwnRule(note.text, (note.root,), who, context.clock(), _origin(note))
@@ -34,22 +34,22 @@ def confirm_note(context: CurateContext, given: str, who: str) -> Note:
     return set_state(context.paths.data, note, "confirmed", context.clock(), pattern)
 
 
-def reject_note(context: CurateContext, given: str) -> Note:
+def reject_note(context: CurateContext, reference: str) -> Note:
     """Keep a note from ever being given."""
-    note = find_waiting(context, given)
+    note = find_waiting(context, reference)
     return set_state(context.paths.data, note, "rejected", context.clock())
 
 
-def undo_note(context: CurateContext, given: str | None, who: str) -> Note:
+def undo_note(context: CurateContext, reference: str | None, who: str) -> Note:
     """Take back the decision on a note, or the last one that was confirmed: it waits again."""
     notes = read_notes(context.paths.data)
-    if given is None:
+    if reference is None:
         confirmed = [note for note in notes if note.state == "confirmed"]
         if not confirmed:
             raise NotFound("no note was confirmed", hint="`project memory notes --all` lists them")
         note = max(confirmed, key=lambda note: note.decided_at or 0)
     else:
-        note = find_note(notes, given)
+        note = find_note(notes, reference)
     if note.state == "confirmed":
         _take_out(context, note, who)
     return set_state(context.paths.data, note, "waiting", context.clock())
@@ -82,9 +82,9 @@ def words_now(context: CurateContext, pattern: str) -> str:
     return find(catalog, full_id(catalog, pattern)).text
 
 
-def find_waiting(context: CurateContext, given: str) -> Note:
+def find_waiting(context: CurateContext, reference: str) -> Note:
     """The note of that id, which must not be decided on yet."""
-    note = find_note(read_notes(context.paths.data), given)
+    note = find_note(read_notes(context.paths.data), reference)
     if note.state != "waiting":
         raise UsageError(f"{note.id} is {note.state} already")
     return note

@@ -20,24 +20,24 @@ _WRITES = ("mem_note", "mem_draft", "mem_memory_write")
 
 def find_writers(store: MemoryStore, data: Path, clock: Clock) -> int:
     """Give notes without a session the one whose log shows the call; returns how many got one."""
-    lines, found = UserLines(store, data, clock), 0
+    lines, count = UserLines(store, data, clock), 0
     with changing_notes(data) as notes:
         for index, note in enumerate(notes):
             session = writer_of(store, note) if note.session == UNKNOWN else None
             if session is None:
                 continue
-            known = replace(note, session=session.external_id)
+            with_session = replace(note, session=session.external_id)
             try:
-                lines.replace(note.root, memory_line(note), memory_line(known))
+                lines.replace(note.root, memory_line(note), memory_line(with_session))
             except Refused:
                 continue  # its memory is being written: the next sweep tries again
-            notes[index] = known
-            found += 1
-    return found
+            notes[index] = with_session
+            count += 1
+    return count
 
 
 def without_session(notes: Iterable[Note]) -> list[Note]:
-    """The notes of which nobody knows the session."""
+    """The notes whose session is unknown."""
     return [note for note in notes if note.session == UNKNOWN]
 
 

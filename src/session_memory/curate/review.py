@@ -62,7 +62,7 @@ def put_off(name: str, who: str, now: int, days: int, why: str = "") -> Decision
 
 
 def merge_into(into: str, name: str, who: str, now: int, why: str = "") -> DecisionRequest:
-    """Let a rule that is in use speak for another one."""
+    """Replace a rule by another one that is in use."""
     return DecisionRequest("supersede", name, who, now, why, superseded_by=into)
 
 
@@ -90,11 +90,11 @@ def review(catalog: Catalog, request: DecisionRequest, policy: Curate, clean: Cl
     entry = find(catalog, request.pattern)
     before, ground = catalog.status(request.pattern), grounds(catalog, request.pattern, policy)
     text = _text_after(entry, request, clean)
-    asked_for = _status_after(catalog, request, before, ground.gate)
-    after = _unless_quoted(asked_for, entry, text)
+    requested_status = _status_after(catalog, request, before, ground.gate)
+    after = _unless_quoted(requested_status, entry, text)
     check_transition(before, after)
     version = PatternVersion(
-        number=0,  # both numbers are given by _append
+        number=0,  # both numbers are set by _append
         revision=0,
         status=after,
         action=request.action,
@@ -111,7 +111,7 @@ def review(catalog: Catalog, request: DecisionRequest, policy: Curate, clean: Cl
     pattern = _append(catalog, entry, version)
     warns = request.action in ("approve", "edit")
     warnings = bloat_warnings(catalog, pattern, policy.max_patterns) if warns else ()
-    return Decision(before, pattern, ground.gate, warnings, after != asked_for)
+    return Decision(before, pattern, ground.gate, warnings, after != requested_status)
 
 
 class OwnRule(msgspec.Struct, frozen=True):

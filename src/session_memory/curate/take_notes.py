@@ -85,10 +85,10 @@ def take_memory_lines(writer: Writer, lines: Sequence[str]) -> NotesTaken:
             cited = _checked(writer, events_in(clean))
             if not cited:
                 raise UsageError("it cites nothing")
-            said = without_citations(clean)
-            if reason := why_not_supported_by(writer.store, said, cited):
+            statement = without_citations(clean)
+            if reason := why_not_supported_by(writer.store, statement, cited):
                 raise UsageError(reason)
-            waiting.append(_add(writer, "memory", said, cited))
+            waiting.append(_add(writer, "memory", statement, cited))
         except SessionMemoryError as error:
             refused.append(RefusedLine(clean, error.message))
     return NotesTaken(tuple(waiting), tuple(refused))
@@ -139,5 +139,5 @@ def _add(
         cited=tuple((session.flavor, session.external_id) for session in sessions),
         pattern=pattern,
     )
-    kept = add_note(writer.data, note)
-    return NoteAnswer(kept.id, kept.kind, kept.text)
+    added = add_note(writer.data, note)
+    return NoteAnswer(added.id, added.kind, added.text)
