@@ -48,13 +48,13 @@ class Briefings:
         """What a new session of the project is told."""
         instructions = read_instructions(project.root or "", self._targets)
         stamp = self._stamp(project, instructions)
-        kept = self._known.get(project.key)
-        if kept is None or kept.stamp != stamp:
+        briefing = self._known.get(project.key)
+        if briefing is None or briefing.stamp != stamp:
             made = briefing_of(self._store, project, instructions)
-            kept = Kept(stamp, tuple(line.text for line in made))
-        self._made[project.key] = kept
+            briefing = Kept(stamp, tuple(line.text for line in made))
+        self._made[project.key] = briefing
         choices = [each for each in self._choices if each.project == project.key]
-        return tuple(text for text, _ in as_chosen(kept.lines, choices))
+        return tuple(text for text, _ in as_chosen(briefing.lines, choices))
 
     def save(self) -> bool:
         """Keep the lines for the next run; False where pages were dropped since this one began.
@@ -73,7 +73,7 @@ class Briefings:
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
     def _read(self) -> dict[str, Kept]:
-        """What is kept; an empty file is put where there is none, so that `save` sees a drop."""
+        """The stored lines; makes an empty file if there is none, so that `save` notices a drop."""
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=dict[str, Kept])
         except FileNotFoundError:

@@ -35,12 +35,12 @@ from session_memory.worker.briefings import Briefings
 from session_memory.worker.guard_table import refresh_guards
 from session_memory.worker.injection_pages import REMOTE, SHARED, drop_marks, write_pages
 from session_memory.worker.lessons import pattern_sections
-from session_memory.worker.recovery_files import Place
+from session_memory.worker.recovery_files import RecoveryContext
 from session_memory.worker.recovery_files import prepare as prepare_recovery
 
 Handler = Callable[[Store, Job, str], None]
 Failed = Callable[[str, Exception], None]
-"""Is told the key of a project whose page could not be made, and why."""
+"""Called with the key of a project whose page could not be made, and the reason."""
 
 
 class WorkerFeatures(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
             return 0
         on_trial = RECOVERY in under_trial(read_trials(self.paths.data))
         trial = RECOVERY if on_trial else None
-        return prepare_recovery(store, records, Place(self.paths.state, now_ms, trial))
+        return prepare_recovery(store, records, RecoveryContext(self.paths.state, now_ms, trial))
 
     def refresh(self, store: Store, now_ms: int, failed: Failed = lambda _key, _error: None) -> int:
         """Write the page of every directory a session can start in; returns how many.

@@ -66,7 +66,7 @@ def contradicted(
 ) -> dict[str, dict[str, Worked]]:
     """Rules that say that a command fails, and the projects in which it has worked since."""
     past: dict[str, list[Past]] = {}
-    found: dict[str, dict[str, Worked]] = {}
+    worked_by_rule: dict[str, dict[str, Worked]] = {}
     for rule in rules:
         choice = choices.get(rule.id)
         check = check_of(rule, choice)
@@ -77,8 +77,8 @@ def contradicted(
                 past[repo] = _past(store, repo)
             worked = worked_since(check.when, past[repo], decided_at(choice, rule.text))
             if worked is not None:
-                found.setdefault(rule.id, {})[repo] = worked
-    return found
+                worked_by_rule.setdefault(rule.id, {})[repo] = worked
+    return worked_by_rule
 
 
 def compile_table(store: CaptureStore, data: Path, config: Config) -> Compiled:
@@ -104,17 +104,19 @@ def refresh_guards(store: CaptureStore, paths: Paths, config: Config, now_ms: in
     compiled = compile_table(store, paths.data, config)
     rules, guards = compiled.rules, compiled.guards
     _write(paths.hooks / FILE, compiled.table)
-    known = {project.key for project in store.projects()}
+    project_keys = {project.key for project in store.projects()}
     patterns = read_catalog(paths.data).patterns
-    given = {
+    given_keys = {
         (rule.id, patterns[rule.id].current.number, repo)
         for rule in rules
         if rule.id in guards and not rule.on_trial
-        for repo in rule.repos & known
+        for repo in rule.repos & project_keys
     }
     change_guards(
         paths.data,
-        lambda record: msgspec.structs.replace(record, given=renewed(record.given, given, now_ms)),
+        lambda record: msgspec.structs.replace(
+            record, given=renewed(record.given, given_keys, now_ms)
+        ),
     )
     return len(guards)
 
@@ -134,21 +136,21 @@ def table_text(paths: Paths) -> str:
 
 def _past(store: SessionReader, project: str) -> list[Past]:
     """The commands of the newest sessions of a project."""
-    found: list[Past] = []
+    past: list[Past] = []
     for session in store.sessions(SessionQuery(project=project, limit=LOOK_BACK)):
         digest = store.digest(session.id)
         if digest is not None:
-            found.append(Past(session.id, session.started_at or 0, digest.commands))
-    return found
+            past.append(Past(session.id, session.started_at or 0, digest.commands))
+    return past
 
 
 def _write(path: Path, data: bytes | None) -> None:
     """Replace the table; without a guard there is none, so that a tool's hook costs nothing."""
     try:
-        known = path.read_bytes()
+        present = path.read_bytes()
     except OSError:
-        known = None
-    if data == known:
+        present = None
+    if data == present:
         return
     if data is None:
         path.unlink(missing_ok=True)
@@ -161,9 +163,9 @@ def _places(
 ) -> dict[str, list[str]]:
     """The rules that hold in each directory or repository, as the hook will ask for it."""
     places: dict[str, list[str]] = {}
-    known = list(rules)
+    all_rules = list(rules)
     for project in projects:
-        names = [rule.id for rule in known if project.key in rule.repos]
+        names = [rule.id for rule in all_rules if project.key in rule.repos]
         if not project.root or not names:
             continue
         here = [project.root, *project.aliases]

@@ -28,7 +28,7 @@ FOLDER, LINES = "inject", "lines.json"
 SHARED, REMOTE = "shared:", "remote:"
 """How the names begin that the hook asks for in an unknown checkout: of its main root, its remote.
 No path begins so."""
-TOLD_MS = 7 * 24 * 3_600_000
+MARK_LIFETIME_MS = 7 * 24 * 3_600_000
 """Marks are kept this long for sessions that were given a page but never reported their end."""
 
 
@@ -77,7 +77,7 @@ def drop_marks(state: Path, now_ms: int) -> None:
     """Remove what hooks remember of sessions that never reported their end."""
     for mark in (*(state / "told").glob("*"), *(state / "guards").glob("*")):
         with contextlib.suppress(FileNotFoundError):
-            if mark.stat().st_mtime * 1000 < now_ms - TOLD_MS:
+            if mark.stat().st_mtime * 1000 < now_ms - MARK_LIFETIME_MS:
                 mark.unlink()
 
 

@@ -35,15 +35,15 @@ def measure_all(
     patterns = store.patterns
     mine(patterns)
     clusters = cluster(patterns.evidence, patterns.statuses())
-    catalog, given, record = read_catalog(data).patterns, read_given(data), read_guards(data)
-    in_files = {giving.pattern_id for giving in given}
+    catalog, givings, record = read_catalog(data).patterns, read_given(data), read_guards(data)
+    in_files = {giving.pattern_id for giving in givings}
     guards = {
         name: guard for name, guard in _guards(catalog, record).items() if name not in in_files
     }
     evidence = _with_guards(store, patterns.evidence(), guards, record, policy)
     material = MeasureInput(
         catalog,
-        (*given, *record.given),
+        (*givings, *record.given),
         read_trials(data),
         {pattern.id: pattern.merged for pattern in clusters},
         frozenset(guards),
@@ -80,15 +80,15 @@ def _with_guards(
     }
     roots = {project.key: project.root for project in store.projects()}
     for mined in evidence:
-        here = [
+        active_guards = [
             guard
             for name, guard in guards.items()
             if (mined.at or 0) >= since.get((name, mined.repo or ""), 1 << 62)
         ]
-        if here:
+        if active_guards:
             events, cwd = list(store.events(mined.session)), store.session(mined.session).cwd or ""
             root = roots.get(mined.repo or "") or cwd
-            found = [guard_signal(guard, events, root, cwd) for guard in here]
-            signals = (*mined.signals, *(signal for signal in found if signal is not None))
+            guard_signals = [guard_signal(guard, events, root, cwd) for guard in active_guards]
+            signals = (*mined.signals, *(signal for signal in guard_signals if signal is not None))
             mined = msgspec.structs.replace(mined, signals=signals)
         yield mined

@@ -19,5 +19,9 @@ def audit_project(
     """What the agents of a project have been told; the command line and the page show it."""
     redactor, _ = make_redactor(store.tag_key, config.redact)
     places = Places(project.root or "", home, environ)
-    known = [agent for agent in agents().values() if agent.native.project or agent.native.home]
-    return audit_of(store, project, known, places, lambda text: render(redactor.redact_text(text)))
+    native_agents = [
+        agent for agent in agents().values() if agent.native.project or agent.native.home
+    ]
+    return audit_of(
+        store, project, native_agents, places, lambda text: render(redactor.redact_text(text))
+    )

@@ -81,13 +81,13 @@ def _remember(store: Store, features: WorkerFeatures, progress: Progress, done: 
 def _example(store: Store, features: WorkerFeatures) -> Example | None:
     briefings = Briefings(store, features.paths, features.config, features.clock())
     projects = {project.id: project for project in store.projects() if project.root}
-    seen: set[int] = set()
+    tried_projects: set[int] = set()
     elsewhere: Example | None = None
     for session in store.sessions(SessionQuery(include_subagents=False)):
         project = projects.get(session.project_id or 0)
-        if project is None or project.id in seen:
+        if project is None or project.id in tried_projects:
             continue
-        seen.add(project.id)
+        tried_projects.add(project.id)
         if lines := briefings.lines(project):
             example = Example(project.key, project.root or "", lines)
             if os.path.isdir(example.root):

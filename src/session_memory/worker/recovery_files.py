@@ -34,9 +34,9 @@ VERSION = 1
 FOLDER, WAITING = "recovery", ".json"
 STATES = (WAITING, ".given", ".told")
 RECENT_MS = 30 * 60_000
-"""A compaction that only the log tells of is answered if it is not older than this."""
+"""A compaction that only the log shows is answered if it is not older than this."""
 CLOCKS_MS = 2_000
-"""A hook and a log may differ by so much on when a compaction was."""
+"""Hook and log may differ by this much on the time of a compaction."""
 KEPT_MS = 7 * 24 * 3_600_000
 
 
@@ -55,31 +55,31 @@ def file_name(session: str) -> str:
     return hashlib.sha256(session.encode()).hexdigest()
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where files go, and what is said in them beside the lines."""
+class RecoveryContext(msgspec.Struct, frozen=True):
+    """Where the files are written, the current time, and the trial if there is one."""
 
     state: Path
     now_ms: int
     trial: str | None = None
 
 
-def prepare(store: SessionReader, records: Sequence[SpoolRecord], place: Place) -> int:
+def prepare(store: SessionReader, records: Sequence[SpoolRecord], context: RecoveryContext) -> int:
     """Write a file for each session that compacts or has just compacted; returns how many."""
-    heard: dict[tuple[str, str], list[SpoolRecord]] = {}
+    records_by_session: dict[tuple[str, str], list[SpoolRecord]] = {}
     for record in records:
         if record.kind in IMPORTED and record.session and not record.agent:
-            heard.setdefault((record.flavor, record.session), []).append(record)
+            records_by_session.setdefault((record.flavor, record.session), []).append(record)
     written = 0
-    for (flavor, name), of_session in heard.items():
+    for (flavor, name), of_session in records_by_session.items():
         session = store.own_session(name, flavor)
         if session is not None:
-            written += _prepare_one(store, session, of_session, place)
-    _drop_old(place)
+            written += _prepare_one(store, session, of_session, context)
+    _drop_old(context)
     return written
 
 
 def _prepare_one(
-    store: SessionReader, session: Session, records: Iterable[SpoolRecord], place: Place
+    store: SessionReader, session: Session, records: Iterable[SpoolRecord], context: RecoveryContext
 ) -> int:
     digest = store.digest(session.id)
     announced = max((record.at for record in records if record.kind == "compaction"), default=0)
@@ -89,9 +89,9 @@ def _prepare_one(
     times = [event.at or 0 for event in events if _is_compaction(event)]
     is_coming = announced > 0 and max(times, default=0) < announced - CLOCKS_MS
     covers = len(times) + is_coming
-    if not announced and max(times, default=0) < place.now_ms - RECENT_MS:
+    if not announced and max(times, default=0) < context.now_ms - RECENT_MS:
         return 0
-    folder = private_dir(place.state / FOLDER)
+    folder = private_dir(context.state / FOLDER)
     path = folder / (file_name(session.external_id) + WAITING)
     if covers <= max(_covered(path.with_suffix(state)) for state in STATES):
         return 0
@@ -102,7 +102,7 @@ def _prepare_one(
     text = recovery_text(recovery_lines(facts), AFTER_COMPACTION, MAX_CHARS)
     if not text:
         return 0
-    file = RecoveryFile(Section(SECTION, text, place.trial), covers, place.now_ms)
+    file = RecoveryFile(Section(SECTION, text, context.trial), covers, context.now_ms)
     replace_file(path, msgspec.json.encode(file))
     return 1
 
@@ -124,10 +124,10 @@ def _files(state: Path) -> Iterator[Path]:
             yield path
 
 
-def _drop_old(place: Place) -> None:
-    for path in _files(place.state):
+def _drop_old(context: RecoveryContext) -> None:
+    for path in _files(context.state):
         with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_mtime * 1000 < place.now_ms - KEPT_MS:
+            if path.stat().st_mtime * 1000 < context.now_ms - KEPT_MS:
                 path.unlink()
 
 

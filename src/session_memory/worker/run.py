@@ -180,7 +180,7 @@ class Worker:
         self._spool.remove(done)
 
     def _recover(self, store: Store, records: list[SpoolRecord]) -> None:
-        """First of all: the agent may be through with its compaction any moment."""
+        """Runs first: the agent may finish its compaction at any moment."""
         if self._features is None:
             return
         now = self._context.clock()

@@ -43,7 +43,7 @@ def sweep_and_mine(
 def _keep_report(
     context: SweepContext, last_sweep: Path, report: SweepReport, redacted: Counter[str]
 ) -> None:
-    """Keep the report for `status`; without room for it the sweep is done all the same."""
+    """Write the report for `status`; a sweep succeeds even if there is no room for it."""
     try:
         note_report(last_sweep, context.clock(), report, redacted)
     except OSError as error:
@@ -88,8 +88,8 @@ def mine_digested(context: SweepContext, report: SweepReport) -> bool:
             except Exception as error:  # noqa: BLE001 - find out which session it is
                 steps.check(error)
                 for session_id in dict.fromkeys(report.digested):
-                    one = partial(mine, store.patterns, [session_id])
-                    steps.attempt("signals", session_id, one)
+                    mine_session = partial(mine, store.patterns, [session_id])
+                    steps.attempt("signals", session_id, mine_session)
         finally:
             store.close()
     except StoreError as error:
