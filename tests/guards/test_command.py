@@ -70,8 +70,8 @@ def test_words_that_cannot_be_checked_are_refused_with_a_way_out(user: User) -> 
     rows = user.json("rules", "guard", "list", "--all")["guards"]
     (row,) = rows
     assert row["mode"] == "none"
-    told = user.run("rules", "guard", "set", row["id"], "deny", code=8)
-    assert "--when" in told
+    output = user.run("rules", "guard", "set", row["id"], "deny", code=8)
+    assert "--when" in output
     user.run("rules", "guard", "set", row["id"], "hint", "--when", "command npm")
     assert "Keep it short." in user.npm("a")
     user.run("rules", "guard", "set", row["id"], "hint", "--when", "a | b", code=2)

@@ -104,9 +104,9 @@ def test_a_guard_falls_silent_when_its_command_works_and_says_why(user: User) ->
     assert not table.exists()
     (row,) = user.json("rules", "guard", "list")["guards"]
     assert row["silent_in"] == row["projects"]
-    told = user.run("rules", "guard", "list")
-    assert f"{row['id']}  silent  before `make all`" in told
-    assert "the command worked there 2026-03-03" in told
+    output = user.run("rules", "guard", "list")
+    assert f"{row['id']}  silent  before `make all`" in output
+    assert "the command worked there 2026-03-03" in output
     assert "silent in" in user.run("rules", "guard", "test", row["id"], "make all")
     user.run("rules", "guard", "set", row["id"], "hint")
     assert "make all" in table.read_text()

@@ -26,8 +26,8 @@ class Agent:
         """Install something with npm, which fails; again, unless a guard spoke and it listens."""
         log = ClaudeLog(seed, cwd=str(self.user.project), start=began)
         log.prompt("install the package")
-        told = self._run(log, "npm install", hooked)
-        if told and self.listens:
+        output = self._run(log, "npm install", hooked)
+        if output and self.listens:
             self._run(log, "bun install", hooked)
         else:
             self._run(log, "npm ci", hooked)
@@ -36,10 +36,10 @@ class Agent:
         return log.session_id
 
     def _run(self, log: ClaudeLog, command: str, hooked: bool) -> bool:
-        told = hooked and self._hook(log.session_id, command)
+        output = hooked and self._hook(log.session_id, command)
         fails = command.startswith("npm")
         log.run(command, "npm ERR! this project is bun's" if fails else "ok", int(fails))
-        return told
+        return output
 
     def _hook(self, session: str, command: str) -> bool:
         """What the hook does before a tool, in this process: hundreds of others take a minute."""

@@ -1,4 +1,4 @@
-"""From the words of an approved rule to what can be checked mechanically; None where unsure.
+"""Derives a mechanical check from the words of an approved rule; None where unsure.
 
 Only forms of words that leave no doubt are understood: the rules that detection words itself, and
 plain orders such as "Use `bun`, not `npm`" or "Never push to main". A condition in the sentence
@@ -56,15 +56,15 @@ def derive(text: str) -> Check | None:
         for at, piece in enumerate(re.split(r"(`[^`\n]+`)", text))
     )
     masked = _ASIDE.sub("", _QUOTED.sub(keep, named))
-    found: Check | None = None
+    check: Check | None = None
     for sentence in _SENTENCE.split(masked.lower()):
         plain = " ".join(sentence.split())
         if _DOUBT.search(plain):
-            if found is None and any(shape.search(plain) for shape, _ in _SHAPES):
+            if check is None and any(shape.search(plain) for shape, _ in _SHAPES):
                 return None
             continue
-        found = found or _check(plain, terms)
-    return found
+        check = check or _check(plain, terms)
+    return check
 
 
 def _check(sentence: str, terms: list[str]) -> Check | None:
@@ -181,10 +181,10 @@ def _never_run(match: re.Match[str], terms: list[str]) -> Check | None:
 
 
 def _in_folder(match: re.Match[str], terms: list[str]) -> Check | None:
-    base, place = command_condition(terms[int(match[1])]), terms[int(match[2])].rstrip("/")
-    if base is None or not _PATH.fullmatch(place) or "*" in place or ".." in place:
+    base, folder = command_condition(terms[int(match[1])]), terms[int(match[2])].rstrip("/")
+    if base is None or not _PATH.fullmatch(folder) or "*" in folder or ".." in folder:
         return None
-    return Check(msgspec.structs.replace(base, outside=place))
+    return Check(msgspec.structs.replace(base, outside=folder))
 
 
 def _push(match: re.Match[str], terms: list[str]) -> Check | None:
@@ -205,8 +205,12 @@ def _protected(match: re.Match[str], terms: list[str]) -> Check | None:
 
 def _checks(match: re.Match[str], terms: list[str]) -> Check | None:
     commands = [command_condition(terms[index]) for index in _indices(match[1])]
-    known = tuple(command for command in commands if command is not None)
-    return Check(Condition("check"), known) if known and len(known) == len(commands) else None
+    conditions = tuple(command for command in commands if command is not None)
+    return (
+        Check(Condition("check"), conditions)
+        if conditions and len(conditions) == len(commands)
+        else None
+    )
 
 
 def _fails(match: re.Match[str], terms: list[str]) -> Check | None:

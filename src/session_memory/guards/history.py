@@ -33,12 +33,12 @@ class Worked(msgspec.Struct, frozen=True):
 
 
 def says_it_fails(when: Condition) -> bool:
-    """Whether a condition is one very command that fails here."""
+    """Whether a condition is exactly one command that fails here."""
     return when.whole
 
 
 def worked_since(when: Condition, past: Iterable[Past], after: int) -> Worked | None:
-    """The last time a command worked after it first failed and after the user's own word.
+    """The last time a command worked after it first failed and after the user's decision.
 
     Without a failure on record every success counts.
     """
@@ -59,7 +59,7 @@ def worked_since(when: Condition, past: Iterable[Past], after: int) -> Worked | 
 
 
 def decided_at(choice: Choice | None, text: str) -> int:
-    """When the user last said that a guard of these words shall speak; 0: never."""
+    """When the user last turned on a guard with these words; 0: never."""
     if choice is None or choice.wish == "off" or choice.of_text != text_hash(text):
         return 0
     return choice.at

@@ -30,10 +30,10 @@ def guard_signal(
     A hint comes with the first time, so what counts is whether there is a second one. The end of a
     turn has a guard speak before it is one: there, each time counts.
     """
-    known = list(events)
-    spoken = len(replay(guard, known, root, cwd))
+    all_events = list(events)
+    spoken = len(replay(guard, all_events, root, cwd))
     if guard.when.kind == "check":
-        edits = any(event.tool_class == "edit" for event in known)
+        edits = any(event.tool_class == "edit" for event in all_events)
         count = spoken if edits else None
     else:
         count = spoken - 1 if spoken else None
@@ -63,9 +63,9 @@ def replay(guard: Guard, events: Iterable[SessionEvent], root: str, cwd: str = "
     row |= {"mode": "deny", "trial": False}  # speaks each time
     memory, spoken = _Memory(), list[Spoken]()
     memory.add("b")
-    known = list(events)
-    results = {event.call_id: event for event in known if event.kind == "tool_result"}
-    for event in known:
+    all_events = list(events)
+    results = {event.call_id: event for event in all_events if event.kind == "tool_result"}
+    for event in all_events:
         if event.kind == "user_prompt":
             spoken += _at_stop(row, memory, event.seq)
         if event.kind != "tool_call":
@@ -77,7 +77,7 @@ def replay(guard: Guard, events: Iterable[SessionEvent], root: str, cwd: str = "
             if entry.before_tool([row], root, record, call, memory):
                 failed = None if result is None else result.is_error
                 spoken.append(Spoken(event.seq, name, failed))
-    return [*spoken, *_at_stop(row, memory, known[-1].seq if known else 0)]
+    return [*spoken, *_at_stop(row, memory, all_events[-1].seq if all_events else 0)]
 
 
 def _at_stop(row: dict[str, Any], memory: _Memory, seq: int) -> Iterator[Spoken]:

@@ -29,7 +29,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 def check_of(rule: Rule, choice: Choice | None) -> Check | None:
-    """How a rule is checked: as its user said, else as its words do; None: it cannot be."""
+    """How a rule is checked: as its user chose, else by its words; None if it cannot be."""
     return (choice and choice.check) or derive(rule.text)
 
 
