@@ -39,9 +39,9 @@ def answer(machine: Machine, text: bytes, *words: str, path: str = "") -> tuple[
 
 def test_yes_wires_and_is_asked_once(machine: Machine) -> None:
     machine.have("claude", "gemini", "codex")
-    code, told = answer(machine, b"y\n", "init", "--no-sweep")
+    code, output = answer(machine, b"y\n", "init", "--no-sweep")
     assert code == 0
-    assert told.count(b"[y/N") == 1
+    assert output.count(b"[y/N") == 1
     assert "hooks" in machine.json(".gemini/settings.json")
     assert answer(machine, b"y\n", "uninstall")[0] == 0
     assert not (machine.home / ".gemini/settings.json").exists()
@@ -51,9 +51,9 @@ def test_yes_wires_and_is_asked_once(machine: Machine) -> None:
 def test_no_leaves_everything_as_it_is(machine: Machine, text: bytes) -> None:
     machine.have("claude")
     before = machine.files()
-    code, told = answer(machine, text, "init")
+    code, output = answer(machine, text, "init")
     assert code == 130
-    assert b"nothing was written" in told
+    assert b"nothing was written" in output
     assert machine.files() == before
     assert not machine.launcher.exists()
 
@@ -131,21 +131,21 @@ def test_the_users_own_agent_is_asked_for_once_with_a_budget(
 ) -> None:
     machine.have("claude")
     path = have_program(machine, "claude", "codex")
-    code, told = answer(machine, typed, "init", "--no-sweep", path=path)
+    code, output = answer(machine, typed, "init", "--no-sweep", path=path)
     assert (code, model_settings(machine)) == (0, wanted)
-    assert b"US dollars a day" in told
-    code, told = answer(machine, b"y\n", "init", "--no-sweep", path=path)
-    assert code == 0 and b"Daily budget" not in told
+    assert b"US dollars a day" in output
+    code, output = answer(machine, b"y\n", "init", "--no-sweep", path=path)
+    assert code == 0 and b"Daily budget" not in output
 
 
 @pytest.mark.rows("WIR-20")
 def test_without_a_person_no_agent_is_asked(machine: Machine) -> None:
     machine.have("claude")
     path = have_program(machine, "claude")
-    code, told = answer(machine, b"", "init", "--no-sweep", "--yes", path=path)
-    assert code == 0 and b"Daily budget" not in told
+    code, output = answer(machine, b"", "init", "--no-sweep", "--yes", path=path)
+    assert code == 0 and b"Daily budget" not in output
     assert model_settings(machine) == {}
-    code, told = answer(machine, b"y\n", "init", "--no-sweep", path="")
-    assert code == 0 and b"Daily budget" not in told
+    code, output = answer(machine, b"y\n", "init", "--no-sweep", path="")
+    assert code == 0 and b"Daily budget" not in output
     assert machine.init("--json").code == 0
     assert model_settings(machine) == {}

@@ -46,9 +46,9 @@ def test_doctor_says_how_to_set_up_a_new_machine(machine: Machine) -> None:
     assert found["claude"]["result"] == "warn"
     assert found["claude"]["fix"] == "session-memory init --agent claude"
     machine.have("gemini", "qwen")
-    told = machine.run("doctor", "--quick").out
-    assert "warn  not wired    claude, gemini, qwen\n" in told
-    assert told.count("session-memory init, or with --agent NAME") == 1
+    output = machine.run("doctor", "--quick").out
+    assert "warn  not wired    claude, gemini, qwen\n" in output
+    assert output.count("session-memory init, or with --agent NAME") == 1
 
 
 def test_a_missing_hook_file_is_a_failure_and_fix_cures_it(wired: Machine) -> None:
@@ -133,8 +133,8 @@ def test_what_the_user_switched_off_is_reported_and_left_off(
     code, found = checks(machine)
     assert (code, found[agent]["result"]) == (3, "warn")
     answer = json.loads(machine.run("config", "agents", "--json").out)
-    (told,) = [one for one in answer["agents"] if one["flavor"] == agent]
-    assert (told["hooks"], told["mcp"]) == states
+    (output,) = [one for one in answer["agents"] if one["flavor"] == agent]
+    assert (output["hooks"], output["mcp"]) == states
     machine.uninstall()
     assert path.read_text() == text
 

@@ -526,9 +526,9 @@ def test_fix_says_first_what_it_would_do_and_counts_come_last(machine: Machine) 
     last = before.out.splitlines()[-1]
     assert "1 warning, 2 failures" in last and "does 3 of the fixes" in last
     dry = machine.run("doctor", "--quick", "--fix", "--dry-run", "--json")
-    told = json.loads(dry.out)
-    assert (dry.code, len(told["would_fix"]), told["fixed"]) == (1, 3, [])
-    assert told["counts"]["fail"] == 2
+    answer = json.loads(dry.out)
+    assert (dry.code, len(answer["would_fix"]), answer["fixed"]) == (1, 3, [])
+    assert answer["counts"]["fail"] == 2
     done = json.loads(machine.run("doctor", "--quick", "--fix", "--json").out)
     assert (len(done["fixed"]), done["not_fixed"], done["counts"]["fail"]) == (3, [], 0)
     assert settings.read_text() == good
@@ -581,14 +581,14 @@ def test_a_store_that_may_not_be_looked_into_is_named_and_nothing_else_is_lost(
     monkeypatch.setattr("os.stat", refusing(real_stat))
     monkeypatch.setattr("session_memory.cli.doctor_places.os.access", access)
     done = machine.run("doctor", "--quick", "--json", "--fix")
-    told = json.loads(done.out)
-    results = {check["name"]: check for check in told["checks"]}
+    answer = json.loads(done.out)
+    results = {check["name"]: check for check in answer["checks"]}
     assert done.code == 1
     assert results["owner"]["fix"] == f"chmod u+rwx {data}"
     assert results["wiring"]["result"] == "fail"
     assert results["claude"]["result"] == "pass"
     assert results["hook log"]["result"] == "pass"
-    assert len(told["not_fixed"]) == 1
+    assert len(answer["not_fixed"]) == 1
 
 
 @pytest.mark.rows("WIR-15")

@@ -50,8 +50,8 @@ def test_a_dry_run_shows_every_file_and_writes_nothing(machine: Machine) -> None
     assert f'+            "command": {command}' in done.out
     assert machine.files() == before
     assert not machine.memory.exists()
-    told = json.loads(machine.run("init", "--dry-run", "--json").out)
-    assert {change["agent"] for change in told["changes"]} == set(LIVED_IN)
+    answer = json.loads(machine.run("init", "--dry-run", "--json").out)
+    assert {change["agent"] for change in answer["changes"]} == set(LIVED_IN)
 
 
 def test_without_a_terminal_nothing_is_done_unless_yes_is_said(machine: Machine) -> None:
@@ -87,8 +87,8 @@ def test_the_first_sweep_captures_what_is_there(machine: Machine) -> None:
 
 def test_json_is_one_object_with_the_sweep_left_out(machine: Machine) -> None:
     ClaudeLog(1).write(machine.home / ".claude")
-    told = json.loads(machine.run("init", "--yes", "--json").out)
-    assert told["wired"] == [
+    answer = json.loads(machine.run("init", "--yes", "--json").out)
+    assert answer["wired"] == [
         str(machine.home / name) for name in (".claude/settings.json", ".claude.json")
     ]
     assert (machine.memory / "state" / "last_sweep.json").exists()

@@ -45,15 +45,15 @@ def test_json_has_what_the_summary_says(machine: Machine, monkeypatch: pytest.Mo
     unread_agent = Unread("otter", "Otter", ("~/.otter/sessions",))
     monkeypatch.setattr(unread, "UNREAD", (unread_agent,))
     (machine.home / ".otter/sessions").mkdir(parents=True)
-    told = json.loads(machine.run("init", "--dry-run", "--json", "--skip", "gemini").out)
-    assert {change["agent"] for change in told["changes"]} == {"claude"}
-    assert [one["agent"] for one in told["not_wired"]] == ["gemini"]
-    assert [one["agent"] for one in told["not_read"]] == ["otter"]
+    answer = json.loads(machine.run("init", "--dry-run", "--json", "--skip", "gemini").out)
+    assert {change["agent"] for change in answer["changes"]} == {"claude"}
+    assert [one["agent"] for one in answer["not_wired"]] == ["gemini"]
+    assert [one["agent"] for one in answer["not_read"]] == ["otter"]
     asked = machine.run("init", "--json", "--skip", "gemini")
     assert (asked.code, "with --json nothing is asked" in asked.err) == (8, True)
     wired = json.loads(machine.init("--json", "--skip", "gemini").out)
-    assert wired["not_wired"] == told["not_wired"]
-    assert wired["not_read"] == told["not_read"]
+    assert wired["not_wired"] == answer["not_wired"]
+    assert wired["not_read"] == answer["not_read"]
 
 
 @pytest.mark.rows("WIR-10")
@@ -76,8 +76,8 @@ def test_an_mcp_entry_made_by_hand_stays_and_the_rest_is_wired(
     assert "session-memory-hook" in "".join(p.read_text() for p in path.parent.glob("*.json"))
     assert "mcpServers" in machine.json(".claude.json")
     answer = json.loads(machine.run("config", "agents", "--json").out)
-    (told,) = [one for one in answer["agents"] if one["flavor"] == agent]
-    assert (told["hooks"], told["mcp"]) == ("wired", "hand-made")
+    (output,) = [one for one in answer["agents"] if one["flavor"] == agent]
+    assert (output["hooks"], output["mcp"]) == ("wired", "hand-made")
     assert machine.uninstall().code == 0
     assert path.read_text() == text
 

@@ -261,6 +261,8 @@ def test_a_build_goes_into_an_empty_folder_or_over_an_earlier_one(
     assert done.code == 8 and "notes.txt" in done.err
     done = machine.run("package", "--agent", "zed", str(tmp_path / "other"))
     assert done.code == 2 and "claude" in done.err
-    told = json.loads(machine.run("package", "--agent", "codex", str(tmp_path / "c"), "--json").out)
-    assert told["install"][1] == "codex plugin add session-memory@session-memory"
-    assert ".agents/plugins/marketplace.json" in told["files"]
+    answer = json.loads(
+        machine.run("package", "--agent", "codex", str(tmp_path / "c"), "--json").out
+    )
+    assert answer["install"][1] == "codex plugin add session-memory@session-memory"
+    assert ".agents/plugins/marketplace.json" in answer["files"]

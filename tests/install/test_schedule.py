@@ -128,8 +128,8 @@ def test_cron_is_used_where_there_is_no_systemd_of_the_user(machine: Machine) ->
     assert machine.run("config", "schedule", "install", "--every", "30m").code == 0
     assert table.read_text().startswith("5 4 * * * backup\n" + MARK)
     assert "session_memory -q sweep" in table.read_text()
-    told = json.loads(machine.run("config", "schedule", "show", "--json").out)
-    assert (told["kind"], told["installed"]) == ("cron", True)
+    answer = json.loads(machine.run("config", "schedule", "show", "--json").out)
+    assert (answer["kind"], answer["installed"]) == ("cron", True)
     machine.run("config", "schedule", "install", "--every", "1h")
     assert table.read_text().count(MARK) == 1
     assert machine.run("config", "schedule", "remove").code == 0

@@ -261,7 +261,7 @@ def test_lessons_in_repositories_are_reported_and_hold_a_purge_up(machine: Machi
     done = machine.uninstall("--purge")
     assert (done.code, "rules withdraw --all" in done.err) == (8, True)
     assert (machine.home / ".claude/settings.json").exists()
-    withdrawn = held.with_entries((), gone=[file])
+    withdrawn = held.with_entries((), removed=[file])
     distributed.write_ledger(machine.memory / "data", withdrawn)
     done = machine.uninstall("--purge")
     assert (done.code, "withdraw" in done.err) == (0, False)

@@ -50,15 +50,17 @@ def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int])
                 continue
         changed.append(change)
     done = {change.path for change in changed}
-    kept = [entry for entry in entries if entry.path in done or not _leaves(entry, ledger)]
-    write_ledger(data, ledger.with_entries(kept))
+    written_entries = [
+        entry for entry in entries if entry.path in done or not _leaves(entry, ledger)
+    ]
+    write_ledger(data, ledger.with_entries(written_entries))
     return InstallResult(tuple(changed), tuple(problems))
 
 
 def _leaves(entry: Entry, ledger: Ledger) -> bool:
     """Tidy up after a file that could not be written; whether nothing of ours is left there."""
     if ledger.of(entry.path) is not None:
-        return True  # what the ledger said of it before still holds
+        return True  # the earlier entry of the ledger still holds
     try:
         files.remove_backup(entry.backup)
     except OSError:
@@ -74,7 +76,7 @@ def apply_uninstall(
     now = clock()
     changed: list[FileChange] = []
     problems: list[Problem] = list(plan.problems)
-    gone: list[str] = []
+    removed: list[str] = []
     for change in (*plan.changes, *plan.unchanged):
         entry = ledger.of(change.path)
         try:
@@ -89,30 +91,30 @@ def apply_uninstall(
             if entry is not None:
                 files.remove_backup(entry.backup)
                 files.remove_empty(entry.folders)
-                gone.append(change.path)
+                removed.append(change.path)
             elif change.before != change.after:  # the ledger was lost
                 files.remove_backup(change.real + files.BACKUP)
         except (OSError, Refused) as error:
             problems.append(_problem(change, error))
-    write_ledger(data, ledger.with_entries((), gone))
+    write_ledger(data, ledger.with_entries((), removed))
     return InstallResult(tuple(changed), tuple(problems))
 
 
 def _entry(change: FileChange, ledger: Ledger, now: int) -> Entry:
     """What the ledger says of a file while it is written."""
-    known = ledger.of(change.path)
+    earlier = ledger.of(change.path)
     made = files.missing_folders(change.real)
     backup = change.real + files.BACKUP if change.before is not None else None
-    if known is None:
+    if earlier is None:
         return Entry(
             *(change.path, change.agent, now, change.created, made, backup),
             layout=change.layout,
             project=change.project,
         )
-    folders = tuple(dict.fromkeys((*known.folders, *made)))
-    created = known.created or change.before is None
+    folders = tuple(dict.fromkeys((*earlier.folders, *made)))
+    created = earlier.created or change.before is None
     return replace(
-        known, at=now, created=created, folders=folders, backup=backup, layout=change.layout
+        earlier, at=now, created=created, folders=folders, backup=backup, layout=change.layout
     )
 
 

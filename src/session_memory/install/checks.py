@@ -53,12 +53,12 @@ _HOOK_FIXES = {
     "not a directory of ours": _OWN,
     "PermissionError": _OWN,
 }
-"""Words of an error to what helps; anything else may be a fault of an older hook file."""
+"""Words of an error, to its fix; any other error may come from an older hook file."""
 CROWDED = 1000
-"""So many waiting records mean that no worker gets to them."""
+"""This many waiting records mean that no worker processes them."""
 INIT = "session-memory init"
 NOT_WIRED = "not wired"
-"""Of an agent that is here and has nothing of ours."""
+"""The detail for an agent that is here and not wired."""
 
 
 def check_hook_files(launchers: Launchers, ledger: Ledger | None) -> Check:
@@ -73,7 +73,7 @@ def check_hook_files(launchers: Launchers, ledger: Ledger | None) -> Check:
         detail += f"; agents are given the tools of the profile {profile}, not {commands.PROFILE}"
     if ledger is not None and not ledger.entries:
         return Check("hook files", "warn", "no agent is wired", INIT)
-    # Agents are detail to run them: a missing one means that nothing is noted any more.
+    # Agents are configured to run them: without them nothing is recorded any more.
     result = "fail" if "missing" in bad.values() else "warn"
     return Check("hook files", result, detail, f"{INIT} --yes", fixable=True)
 
@@ -121,9 +121,9 @@ def _check_agent(client: Client, state: WiringState, read_file: ReadFile) -> Che
     states = {state.hooks, state.mcp} - {None}
     wire = f"{INIT} --agent {client.name}"
     if states <= {"wired", "hand-made"}:
-        if gone := _missing_command(state, read_file):
+        if missing := _missing_command(state, read_file):
             fix = f"remove the entry {SERVER!r} that runs it, then {wire}"
-            return Check(client.name, "warn", f"{detail}, and {gone} is not there", fix)
+            return Check(client.name, "warn", f"{detail}, and {missing} is not there", fix)
         return Check(client.name, "pass", detail)
     if "off" in states and states <= {"off", "wired", "hand-made"}:
         settings = [
@@ -134,8 +134,8 @@ def _check_agent(client: Client, state: WiringState, read_file: ReadFile) -> Che
         return Check(client.name, "warn", detail, fix)
     if states == {"absent"}:
         return Check(client.name, "warn", NOT_WIRED, wire)
-    if "outdated" in states and (gone := _gone_launchers(state, read_file)):
-        detail += f": {', '.join(gone)} is not there any more"
+    if "outdated" in states and (missing := _gone_launchers(state, read_file)):
+        detail += f": {', '.join(missing)} is not there any more"
     return Check(client.name, "warn", detail, wire, fixable="outdated" in states)
 
 

@@ -31,9 +31,9 @@ UNAVAILABLE = 69
 SETTINGS = "hook.json"
 """In the state directory."""
 FIRST_PROFILE = "standard"
-"""What launchers of early versions serve: they name none."""
+"""The profile of launchers of early versions, which name none."""
 TOOL_EVENTS = ("PreToolUse", "BeforeTool", "AfterTool", "tool.execute.before")
-"""Events that agents tell for guards alone."""
+"""Events that agents report only for guards."""
 _HEAD = 16
 """Bytes before the code in a file of bytecode: version of Python, hash of the source."""
 POSIX_HEAD = "#!/bin/sh\n# Written by `session-memory init`.\n"
@@ -60,7 +60,7 @@ def bytecode(data: bytes) -> bytes:
 
 
 def launcher_text(launchers: Launchers) -> str:
-    """What starts the hook, and leaves quietly where it cannot."""
+    """The script that starts the hook, and exits quietly where it cannot."""
     variables = {
         name: value for name, value in launchers.environ.items() if name.startswith("XDG_")
     }
@@ -109,7 +109,7 @@ def interpreter(launchers: Launchers) -> str | None:
 
 
 def server_text(launchers: Launchers) -> str:
-    """What starts the MCP server."""
+    """The script that starts the MCP server."""
     return (
         f"{POSIX_HEAD}[ -x {shlex.quote(launchers.python)} ] || exit {UNAVAILABLE}\n"
         f'exec {shlex.join(launchers.direct_server())} "$@"\n'
@@ -125,29 +125,32 @@ def served_profile(launchers: Launchers) -> str | None:
     return match[1] if match else FIRST_PROFILE
 
 
-def settings(launchers: Launchers, known: bytes | None) -> bytes:
+def settings(launchers: Launchers, present: bytes | None) -> bytes:
     """What the hook reads: the worker's command, and whether to inject, which the user may set."""
     try:
-        old: dict[str, Any] = as_object(msgspec.json.decode(known or b"{}"))
+        old: dict[str, Any] = as_object(msgspec.json.decode(present or b"{}"))
     except msgspec.DecodeError:
         old = {}
     inject = old.get("inject") is not False
     worker = launchers.program("worker", "run")
     places = _init_hooks(as_object(old.get("init_hooks")))
-    wanted = {**old, "inject": inject, "worker": worker, "init_hooks": places}
-    return msgspec.json.encode(wanted) + b"\n"
+    values = {**old, "inject": inject, "worker": worker, "init_hooks": places}
+    return msgspec.json.encode(values) + b"\n"
 
 
-def _init_hooks(known: dict[str, Any]) -> dict[str, list[Any]]:
+def _init_hooks(written: dict[str, Any]) -> dict[str, list[Any]]:
     """Where `init` writes each agent's hooks: a call from a package looks there for its double.
 
     Places of an earlier run stay: its environment may have named another home of an agent.
     """
-    found: dict[str, list[Any]] = {}
+    hooks_by_agent: dict[str, list[Any]] = {}
     for name, client in clients().items():
-        kept = as_list(known.get(name))
-        found[name] = [*kept, *(place for place in _hook_places(client) if place not in kept)]
-    return {name: places for name, places in found.items() if places}
+        earlier = as_list(written.get(name))
+        hooks_by_agent[name] = [
+            *earlier,
+            *(place for place in _hook_places(client) if place not in earlier),
+        ]
+    return {name: places for name, places in hooks_by_agent.items() if places}
 
 
 def _hook_places(client: Client) -> Iterator[list[str]]:
@@ -164,10 +167,10 @@ def _hook_places(client: Client) -> Iterator[list[str]]:
                 continue
             if name_to_text(path) != path:
                 continue  # not UTF-8: `init` refuses to write there
-            place = [os.path.normpath(path)]
+            paths = [os.path.normpath(path)]
             if client.approvals is not None and project is None:
-                place.append(os.path.join(os.path.dirname(path), client.approvals.config_file))
-            yield place
+                paths.append(os.path.join(os.path.dirname(path), client.approvals.config_file))
+            yield paths
 
 
 def injects(state: Path) -> bool:
@@ -225,11 +228,11 @@ def write(launchers: Launchers) -> list[Path]:
 
 def remove(launchers: Launchers) -> list[Path]:
     """Remove our files; returns those that were there."""
-    gone = [path for path in our_files(launchers) if path.exists()]
-    for path in gone:
+    removed = [path for path in our_files(launchers) if path.exists()]
+    for path in removed:
         path.unlink()
     shutil.rmtree(launchers.folder, ignore_errors=True)
-    return gone
+    return removed
 
 
 def _read(path: Path) -> bytes | None:

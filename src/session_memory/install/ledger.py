@@ -1,4 +1,4 @@
-"""What was written into which file of which agent, so that it can be taken out to the byte."""
+"""What was written into which file of which agent, so that it can be removed byte for byte."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ class Ledger(msgspec.Struct, frozen=True):
 
     entries: tuple[Entry, ...] = ()
     schedule: str | None = None
-    """The kind of scheduler that we gave work."""
+    """The kind of scheduler that runs our sweeps."""
     skipped: tuple[str, ...] = ()
-    """Agents that `init --skip` left out; they are no finding."""
+    """Agents that `init --skip` left out; the doctor does not report them."""
     version: int = 1
 
     def of(self, path: str) -> Entry | None:
         """What is known of a file."""
         return next((entry for entry in self.entries if entry.path == path), None)
 
-    def with_entries(self, changed: Iterable[Entry], gone: Iterable[str] = ()) -> Ledger:
-        """The ledger with these entries new or renewed and those gone."""
-        known = {entry.path: entry for entry in self.entries}
-        known |= {entry.path: entry for entry in changed}
-        for path in gone:
-            known.pop(path, None)
-        order = sorted(known.values(), key=lambda entry: entry.path)
+    def with_entries(self, changed: Iterable[Entry], removed: Iterable[str] = ()) -> Ledger:
+        """The ledger with some entries added or replaced, and others removed."""
+        by_path = {entry.path: entry for entry in self.entries}
+        by_path |= {entry.path: entry for entry in changed}
+        for path in removed:
+            by_path.pop(path, None)
+        order = sorted(by_path.values(), key=lambda entry: entry.path)
         return msgspec.structs.replace(self, entries=tuple(order))
 
     def with_choice(self, skipped: Iterable[str], wired: Iterable[str]) -> Ledger:
@@ -94,7 +94,7 @@ def installing(data: Path) -> Generator[Ledger]:
 
 
 def note_schedule(data: Path, kind: str | None) -> None:
-    """Keep in mind which scheduler has work of ours."""
+    """Record which scheduler runs our sweeps."""
     with installing(data) as ledger:
         if ledger.schedule != kind:
             write_ledger(data, msgspec.structs.replace(ledger, schedule=kind))

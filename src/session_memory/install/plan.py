@@ -26,7 +26,7 @@ from session_memory.errors import Refused
 from session_memory.install.ledger import Entry, Ledger
 
 BACKUP = ".session-memory-backup"
-"""Behind the name of a file: the copy of it as it was before our last change."""
+"""Suffix of a backup: the file as it was before our last change."""
 
 
 NOT_UTF8 = (
@@ -82,7 +82,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Files that cannot be changed; nothing of their agents is."""
     notes: tuple[str, ...] = ()
     left_alone: tuple[Problem, ...] = ()
-    """Entries of the user's where ours would go; the rest of their agents is wired."""
+    """Entries of the user that take the place of ours; the rest of those agents is wired."""
 
 
 class InstallRequest(msgspec.Struct, frozen=True):
@@ -102,13 +102,13 @@ def plan_init(request: InstallRequest, read_file: ReadFile, ledger: Ledger) -> P
     left_alone: list[Problem] = []
     notes: list[str] = []
     for client in request.clients:
-        one = _plan_agent(client, request, read_file, ledger)
-        if one.problems:
-            problems += one.problems
+        agent_plan = _plan_agent(client, request, read_file, ledger)
+        if agent_plan.problems:
+            problems += agent_plan.problems
             continue
-        changes += one.changes
-        left_alone += one.left_alone
-        notes += one.notes
+        changes += agent_plan.changes
+        left_alone += agent_plan.left_alone
+        notes += agent_plan.notes
     changes = [msgspec.structs.replace(c, project=request.context.project) for c in changes]
     return Plan(*_split(changes), tuple(problems), tuple(notes), tuple(left_alone))
 
@@ -120,11 +120,11 @@ def _plan_agent(
     problems: list[Problem] = []
     left_alone: list[Problem] = []
     notes: list[str] = []
-    for path, wanted in client.files(request.context, request.launchers).items():
+    for path, planned_parts in client.files(request.context, request.launchers).items():
         try:
             current = read_file(path)
-            taken = [part for part in wanted if parts.is_taken(part, _text(current))]
-            our_parts = tuple(part for part in wanted if part not in taken)
+            taken = [part for part in planned_parts if parts.is_taken(part, _text(current))]
+            our_parts = tuple(part for part in planned_parts if part not in taken)
             left_alone += [_taken_place(path, client.name, part) for part in taken]
             if not our_parts:
                 continue
@@ -174,8 +174,8 @@ def _approves(approvals: Approvals, config: str, hooks: str, text: str) -> bool:
 
 
 def _is_approved(config: str, name: Name, approval: dict[str, Any]) -> bool:
-    known = as_object(toml_edit.get(config, name))
-    return known == {**known, **approval}
+    present = as_object(toml_edit.get(config, name))
+    return present == {**present, **approval}
 
 
 def skipped_hooks(config: str, approvals: TomlTables) -> int:
@@ -207,7 +207,7 @@ def plan_uninstall(request: InstallRequest, read_file: ReadFile, ledger: Ledger)
     return Plan(*_split(done), tuple(problems))
 
 
-def orphans(ledger: Ledger, known: Collection[str]) -> tuple[Problem, ...]:
+def orphans(ledger: Ledger, installed_agents: Collection[str]) -> tuple[Problem, ...]:
     """Files that were changed for agents of which nothing is known any more."""
     return tuple(
         Problem(
@@ -217,7 +217,7 @@ def orphans(ledger: Ledger, known: Collection[str]) -> tuple[Problem, ...]:
             "install the package again, then run this again",
         )
         for entry in ledger.entries
-        if entry.agent not in known
+        if entry.agent not in installed_agents
     )
 
 
@@ -351,11 +351,11 @@ def _all_in(
 
 
 def _wired(
-    current: CurrentFile, named: tuple[str, str], our_parts: tuple[Part, ...], known: _Original
+    current: CurrentFile, named: tuple[str, str], our_parts: tuple[Part, ...], original: _Original
 ) -> FileChange:
     before = _text(current)
-    text, layout = _all_in(our_parts, before, known.layout)
-    if before is not None and _users(our_parts, before, known.layout) != _users(
+    text, layout = _all_in(our_parts, before, original.layout)
+    if before is not None and _users(our_parts, before, original.layout) != _users(
         our_parts, text, layout
     ):
         raise Refused("the edit would change more than entries of ours", hint="report this file")
@@ -364,12 +364,12 @@ def _wired(
     return FileChange(
         *(path, current.real, agent, current.data, _data(text), why),
         layout=layout,
-        created=known.created or before is None,
+        created=original.created or before is None,
     )
 
 
 def _users(our_parts: tuple[Part, ...], text: str | None, layout: OriginalLayout) -> Any:
-    """What a text says without us."""
+    """A text without our entries."""
     for part in reversed(our_parts):
         text = None if text is None else parts.unwire(part, text, layout)
     if text is None or json_text.is_blank(text):
@@ -408,10 +408,10 @@ def _data(text: str | None) -> bytes | None:
 def _split(
     done: Iterable[FileChange],
 ) -> tuple[tuple[FileChange, ...], tuple[FileChange, ...]]:
-    known = list(done)
+    changes = list(done)
     return (
-        tuple(change for change in known if change.before != change.after),
-        tuple(change for change in known if change.before == change.after),
+        tuple(change for change in changes if change.before != change.after),
+        tuple(change for change in changes if change.before == change.after),
     )
 
 
@@ -464,8 +464,8 @@ def _places(request: InstallRequest, ledger: Ledger) -> list[tuple[Client, str, 
     """Every file that may hold something of ours, with what would be in it."""
     files: dict[str, tuple[Client, str, tuple[Part, ...]]] = {}
     names = {client.name for client in request.clients}
-    known = {entry.project for entry in ledger.entries if entry.agent in names}
-    projects = (request.context.project, None, *sorted(filter(None, known)))
+    wired_projects = {entry.project for entry in ledger.entries if entry.agent in names}
+    projects = (request.context.project, None, *sorted(filter(None, wired_projects)))
     for client in request.clients:
         for project in dict.fromkeys(projects):
             context = msgspec.structs.replace(request.context, project=project)
@@ -483,8 +483,8 @@ def _places(request: InstallRequest, ledger: Ledger) -> list[tuple[Client, str, 
 def _like(path: str, client: Client, request: InstallRequest) -> tuple[Part, ...]:
     """What we put into files of that name."""
     name = path.replace("\\", "/").rpartition("/")[2]
-    for known, our_parts in client.files(request.context, request.launchers).items():
-        if known.replace("\\", "/").rpartition("/")[2] == name:
+    for known_path, our_parts in client.files(request.context, request.launchers).items():
+        if known_path.replace("\\", "/").rpartition("/")[2] == name:
             return our_parts
     return ()
 

@@ -29,13 +29,13 @@ def check_policies(
             continue
         unread: dict[str, str] = {}
         reader = _Reader(unread)
-        found = list(client.blocks(context, launchers, reader.read))
-        for block in found:
+        blocks = list(client.blocks(context, launchers, reader.read))
+        for block in blocks:
             yield _check(client.name, block)
         own = client.files(context, launchers)
         for path, why in unread.items():
             if path in own:
-                continue  # told by the check of the agent
+                continue  # reported by the check of the agent
             fix = f"make {path} readable, or ask whoever manages this machine"
             detail = f"{path} cannot be read ({why}): it may stop hooks or the MCP server"
             yield Check(f"{client.name} policy", "warn", detail, fix)

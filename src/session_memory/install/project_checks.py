@@ -39,8 +39,8 @@ def check_projects(
             yield Check(name, "warn", detail, "session-memory init --project, in its new place")
             continue
         here = replace(context, project=project)
-        known = [client for agent in agents if (client := clients.get(agent))]
-        for client in known:
+        wired_clients = [client for agent in agents if (client := clients.get(agent))]
+        for client in wired_clients:
             yield _check_agent(client, here, launchers, read_file)
         paths = [path for files in agents.values() for path in files]
         yield from _committed(name, project, paths)
@@ -102,8 +102,12 @@ def check_here(
                 continue
             if ours:
                 named = sorted(commands.launchers_in(text))
-                gone = [one for one in named if not os.path.exists(one)]
-                what = f"run {gone[0]}, which is not on this machine" if gone else "not noted here"
+                missing = [launcher for launcher in named if not os.path.exists(launcher)]
+                what = (
+                    f"run {missing[0]}, which is not on this machine"
+                    if missing
+                    else "not noted here"
+                )
                 yield Check(
                     f"project {os.path.basename(project)}",
                     "warn",

@@ -16,7 +16,7 @@ from session_memory.store import store_exists
 
 
 class PurgePlan(msgspec.Struct, frozen=True):
-    """What goes."""
+    """What would be removed."""
 
     whole: tuple[Path, ...] = ()
     """Files, and directories with all that is in them."""

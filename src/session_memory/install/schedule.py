@@ -1,4 +1,4 @@
-"""The texts that make a system run a sweep by its clock, for four kinds of systems. Pure."""
+"""The texts that make a system run sweeps on a schedule, for four kinds of systems. Pure."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def cron_lines(job: Job) -> str:
     else:
         hours = job.minutes // 60
         when = f"17 {'*' if hours == 1 else '4' if hours == 24 else f'*/{hours}'} * * *"
-    given = [f"{name}={shlex.quote(value)}" for name, value in job.environ.items()]
-    words = " ".join([*given, shlex.join(job.argv)]).replace("%", "\\%")
+    variables = [f"{name}={shlex.quote(value)}" for name, value in job.environ.items()]
+    words = " ".join([*variables, shlex.join(job.argv)]).replace("%", "\\%")
     return f"{MARK}\n{when} {words} >/dev/null 2>&1\n"
 
 

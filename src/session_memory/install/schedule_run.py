@@ -107,10 +107,10 @@ def install(system: System, kind: Kind, job: Job) -> list[str]:
             _must(system, ["launchctl", "load", "-w", str(system.plist())])
             return [str(system.plist())]
         case "cron":
-            known = _crontab(system)
-            wanted = schedule.with_cron(known, job)
-            if wanted != known:
-                _must(system, ["crontab", "-"], wanted)
+            before = _crontab(system)
+            after = schedule.with_cron(before, job)
+            if after != before:
+                _must(system, ["crontab", "-"], after)
             return ["crontab"]
         case "tasks":
             _must(system, schedule.task_argv(job))
@@ -170,8 +170,8 @@ def _is_our_unit(text: str) -> bool:
 
 def _check_unit(path: Path) -> None:
     """Refuse to replace a unit of the user's that has our name."""
-    known = _read(path)
-    if known is not None and not _is_our_unit(known):
+    present = _read(path)
+    if present is not None and not _is_our_unit(present):
         raise Refused(f"{path} is not ours", hint="rename that unit, then run this again")
 
 

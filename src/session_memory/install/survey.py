@@ -42,7 +42,7 @@ def project_root(start: str, home: str) -> str:
         if os.path.lexists(os.path.join(here, ".git")):
             return here
         here = os.path.dirname(here)
-    place = os.path.realpath(start)
-    if place in homes:
-        raise Refused(f"{place} is no project", hint="change into one, or leave --project out")
-    return place
+    directory = os.path.realpath(start)
+    if directory in homes:
+        raise Refused(f"{directory} is no project", hint="change into one, or leave --project out")
+    return directory
