@@ -14,13 +14,13 @@ def test_a_distributed_line_leads_to_decisions_sessions_and_files(
     shop = repository(tmp_path, "shop")
     name = desk.corrected(shop)
     desk.run("rules", "distribute")
-    told = desk.json("rules", "explain", f"sm-{name}")
-    assert (told["what"], told["status"], told["id"]) == ("pattern", "approved", name)
-    assert told == desk.json("rules", "explain", name) == desk.json("rules", "explain", name[:6])
-    assert [one["action"] for one in told["decisions"]] == ["edit", "approve"]
-    assert {str(shop / "CLAUDE.md"), str(shop / "AGENTS.md")} == set(told["files"])
-    assert len({one["session"] for one in told["evidence"]}) == 3
-    assert all("instead of pytest" in one["quote"] and one["raw"] for one in told["evidence"])
+    answer = desk.json("rules", "explain", f"sm-{name}")
+    assert (answer["what"], answer["status"], answer["id"]) == ("pattern", "approved", name)
+    assert answer == desk.json("rules", "explain", name) == desk.json("rules", "explain", name[:6])
+    assert [one["action"] for one in answer["decisions"]] == ["edit", "approve"]
+    assert {str(shop / "CLAUDE.md"), str(shop / "AGENTS.md")} == set(answer["files"])
+    assert len({one["session"] for one in answer["evidence"]}) == 3
+    assert all("instead of pytest" in one["quote"] and one["raw"] for one in answer["evidence"])
     text = desk.run("rules", "explain", f"sm-{name}")
     assert f"given in {shop}/CLAUDE.md" in text and "instead of pytest" in text
 
@@ -30,9 +30,9 @@ def test_it_still_cites_when_the_raw_text_has_gone(desk: Desk, tmp_path: Path) -
     name = desk.corrected(shop)
     small = ("--set", "retention.raw_soft_cap_bytes=1", "--set", "retention.raw_hard_cap_bytes=1")
     desk.run(*small, "sweep")
-    told = desk.json("rules", "explain", name)
-    assert {one["raw"] for one in told["evidence"]} == {False}
-    assert all("instead of pytest" in one["quote"] for one in told["evidence"])
+    answer = desk.json("rules", "explain", name)
+    assert {one["raw"] for one in answer["evidence"]} == {False}
+    assert all("instead of pytest" in one["quote"] for one in answer["evidence"])
     assert "(raw text evicted)" in desk.run("rules", "explain", name)
 
 
@@ -40,12 +40,12 @@ def test_observations_and_sessions_are_explained_too(desk: Desk, tmp_path: Path)
     shop = repository(tmp_path, "shop")
     name = desk.corrected(shop)
     note = desk.json("project", "observations", "--all")["observations"][0]
-    told = desk.json("rules", "explain", note["hash"])
-    assert (told["what"], told["evidence"][0]["session"]) == ("observation", note["session"])
-    assert told["evidence"][0]["event"] == note["event"] and told["evidence"][0]["raw"]
-    told = desk.json("rules", "explain", note["session"])
-    assert (told["what"], told["project"]) == ("session", "shop") and name in told["patterns"]
-    assert note["hash"] in {one["id"] for one in told["observations"]}
+    answer = desk.json("rules", "explain", note["hash"])
+    assert (answer["what"], answer["evidence"][0]["session"]) == ("observation", note["session"])
+    assert answer["evidence"][0]["event"] == note["event"] and answer["evidence"][0]["raw"]
+    answer = desk.json("rules", "explain", note["session"])
+    assert (answer["what"], answer["project"]) == ("session", "shop") and name in answer["patterns"]
+    assert note["hash"] in {one["id"] for one in answer["observations"]}
     desk.run("rules", "explain", "sm-nobody", code=1)
     assert "nothing is known" in desk.err
 

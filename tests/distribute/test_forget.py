@@ -33,10 +33,10 @@ def test_a_forgotten_text_leaves_catalog_proposals_and_ledger(
     assert holding(desk.data / "catalog", "make verify") and "make verify" in file.read_text()
     fold = () if text.islower() else ("--ignore-case",)
     (shop / "AGENTS.md").write_text(f"I say make verify\n{(shop / 'AGENTS.md').read_text()}")
-    told = desk.json("forget", "--text", text, "--yes", *fold)
-    assert str(file) in told["taken_out"] and file.read_text() == "mine\n"
+    answer = desk.json("forget", "--text", text, "--yes", *fold)
+    assert str(file) in answer["taken_out"] and file.read_text() == "mine\n"
     others = {str(shop / "AGENTS.md"), *map(str, desk.claude.rglob("*.jsonl"))}
-    assert {one["where"] for one in told["remains"]} == others
+    assert {one["where"] for one in answer["remains"]} == others
     assert holding(desk.data, "make verify") == []
     desk.run("forget", "--text", "make verify", "--verify")
     desk.run("rules", "distribute")
@@ -57,8 +57,8 @@ def test_words_that_a_person_wrote_stay_and_are_named(desk: Desk, tmp_path: Path
     shop = repository(tmp_path, "shop")
     name = desk.corrected(shop)
     desk.run("rules", "distribute")
-    told = desk.json("forget", "--project", "shop", "--yes")
-    why = {one["where"]: one["why"] for one in told["remains"]}
+    answer = desk.json("forget", "--project", "shop", "--yes")
+    why = {one["where"]: one["why"] for one in answer["remains"]}
     assert "written by hand" in why[str(desk.data / "catalog" / f"{name}.toml")]
     assert list(shop.rglob("*.md")) == [] and read_ledger(desk.data).entries == ()
     assert holding(desk.data / "catalog", "claude:") == []
@@ -75,10 +75,10 @@ def test_an_edited_block_of_a_forgotten_project_stays_with_its_entry_and_is_name
     file = shop / "CLAUDE.md"
     file.write_text(file.read_text().replace("not pytest", "not pytest, says Zed"))
     before = file.read_text()
-    told = desk.json("forget", "--project", "shop", "--yes")
-    why = {one["where"]: one["why"] for one in told["remains"]}
+    answer = desk.json("forget", "--project", "shop", "--yes")
+    why = {one["where"]: one["why"] for one in answer["remains"]}
     assert f"rules withdraw --force --repo {shop}" in why[str(file)]
-    assert file.read_text() == before and told["taken_out"] == [str(shop / "AGENTS.md")]
+    assert file.read_text() == before and answer["taken_out"] == [str(shop / "AGENTS.md")]
     desk.run("rules", "withdraw", "--force", "--repo", str(shop))
     assert file.read_text() == "mine\n"
 

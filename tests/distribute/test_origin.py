@@ -159,9 +159,9 @@ def test_what_we_gave_comes_back_in_logs_and_is_no_evidence(desk: Desk, tmp_path
     found = desk.json("project", "observations", "--all", "--limit", "1000")["observations"]
     new = [row for row in found if row not in before]
     assert new  # the sessions were read
-    told = json.dumps(new) + "".join(
+    output = json.dumps(new) + "".join(
         json.dumps(row) for row in desk.json("rules", "list", "--all")["patterns"]
         if row["id"] in after
     )  # fmt: skip
     for own in ("billing", "Fridays", "make verify", "session-memory rules explain"):
-        assert own not in told
+        assert own not in output

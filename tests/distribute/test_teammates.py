@@ -188,13 +188,13 @@ def test_the_command_says_what_is_left_alone_and_what_to_type(desk: Desk, tmp_pa
     edited = file.read_text().replace("make verify", "make check")
     file.write_text(edited)
     for words in (("rules", "distribute"), ("rules", "withdraw", "--all")):
-        told = desk.json(*words, code=3)
-        (refused,) = told["refused"]
+        answer = desk.json(*words, code=3)
+        (refused,) = answer["refused"]
         assert refused["where"] == str(file) and file.read_text() == edited
         typed = re.findall(r"`session-memory ([^`]+)`", refused["why"])
         assert typed == [f"{' '.join(words[:2])} --force --repo {shop}"]
         assert "delete the two marker lines" in refused["why"]
-        assert [one["where"] for one in told["left_alone"]] == [str(shop / "CLAUDE.md")]
+        assert [one["where"] for one in answer["left_alone"]] == [str(shop / "CLAUDE.md")]
     desk.run(*typed[0].split())
     assert (shop / "AGENTS.md").read_text() == "mine\n"
     assert (shop / "CLAUDE.md").read_text() == before

@@ -50,16 +50,16 @@ def distribute(
         result = apply(data, plan, ledger, clock)
         written = (*result.changed, *plan.unchanged)
         giving = [change for change in written if change.why.startswith("gives ")]
-        known: Mapping[str, int] = versions() if giving else {}
-        given = {
-            (name, change.repo): known[name]
+        current_versions: Mapping[str, int] = versions() if giving else {}
+        given_versions = {
+            (name, change.repo): current_versions[name]
             for change in giving
             for name in change.patterns
-            if name in known
+            if name in current_versions
         }
         entries = read_ledger(data).entries
-        held = [(name, entry.repo) for entry in entries for name in entry.patterns]
-        note_given(data, held, given, clock())
+        standing = [(name, entry.repo) for entry in entries for name in entry.patterns]
+        note_given(data, standing, given_versions, clock())
     return plan, result
 
 

@@ -63,7 +63,7 @@ def repository_problem(root: str) -> str | None:
 
 
 def read_file(root: str, path: str) -> FileContent:
-    """ReadFile one file; never raises for what the repository holds."""
+    """Read one file; never raises because of what the repository holds."""
     base = os.path.realpath(root)
     real = os.path.realpath(os.path.join(base, path))
     inside = os.path.relpath(real, base) if real.startswith(base + os.sep) else None
@@ -216,8 +216,8 @@ def _mode(folder: int, real: str) -> int:
         info = os.stat(_name(real), dir_fd=_at(folder), follow_symlinks=False)
         return stat.S_IMODE(info.st_mode)
     except FileNotFoundError:
-        place = os.fstat(folder) if _AT else os.stat(os.path.dirname(real))
-        return stat.S_IMODE(place.st_mode) & 0o666
+        folder_info = os.fstat(folder) if _AT else os.stat(os.path.dirname(real))
+        return stat.S_IMODE(folder_info.st_mode) & 0o666
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

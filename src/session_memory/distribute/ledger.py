@@ -76,12 +76,12 @@ class Ledger(msgspec.Struct, frozen=True):
         """The entries by the file they are about."""
         return {entry.place: entry for entry in self.entries}
 
-    def with_entries(self, changed: Iterable[Entry], gone: Iterable[TargetFile] = ()) -> Ledger:
+    def with_entries(self, changed: Iterable[Entry], removed: Iterable[TargetFile] = ()) -> Ledger:
         """The ledger with these entries added or replaced, and others removed."""
-        known = {**self.by_file(), **{entry.place: entry for entry in changed}}
-        for place in gone:
-            known.pop(place, None)
-        order = sorted(known.values(), key=lambda entry: (entry.place.root, entry.place.path))
+        by_file = {**self.by_file(), **{entry.place: entry for entry in changed}}
+        for file in removed:
+            by_file.pop(file, None)
+        order = sorted(by_file.values(), key=lambda entry: (entry.place.root, entry.place.path))
         return msgspec.structs.replace(self, entries=tuple(order))
 
     def given_in(self, root: str) -> frozenset[str]:

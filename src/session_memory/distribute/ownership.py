@@ -1,4 +1,4 @@
-"""Which blocks and skills are ours, which of them were edited, and which others wrote. Pure.
+"""Which blocks and skills are ours, which of them were edited, and which are others'. Pure.
 
 A block is ours if its marker carries the name of this store, and unchanged if its seal fits: only
 the key in our ledger can make that seal. Other blocks may be a teammate's, committed to the

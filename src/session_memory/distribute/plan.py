@@ -121,7 +121,7 @@ def _plan_block(
         return
     try:
         blocks = builder.blocks_of(file, content)
-        lines, given, left = _fitting(builder, content, blocks, lessons, settings)
+        lines, given_ids, left = _fitting(builder, content, blocks, lessons, settings)
         after = put_block(content.data, blocks.ours, lines, builder.seal)
     except Refused as error:
         builder.refuse_error(file, error)
@@ -139,8 +139,8 @@ def _plan_block(
             kind="block",
             before=content.data,
             after=None if is_removed else after,
-            patterns=given,
-            why=_gives(len(given)) if lines else "nothing to give any more",
+            patterns=given_ids,
+            why=_gives(len(given_ids)) if lines else "nothing to give any more",
             edited=block_edit(blocks),
         )
     )
@@ -161,41 +161,41 @@ def _fitting(
     path = os.path.basename(content.real)
     users = take_block(content.data or b"", blocks.ours)
     room, limit = byte_room(path, len(users), settings.max_bytes)
-    said = said_by(blocks.others)
+    given_by_others = said_by(blocks.others)
     # Lessons already in our block stay although others give them too: else two stores that share a
     # file would both remove them.
     standing = pattern_ids(blocks.ours) if blocks.ours else frozenset[str]()
     lines: list[str] = []
-    given: list[str] = []
+    given_ids: list[str] = []
     left: list[LeftOut] = []
     for lesson in lessons:
         more = [*(lines or [HEAD]), bullet(lesson)]
-        if lesson.id not in standing and said & {lesson.line_id, one_line(lesson.text)}:
+        if lesson.id not in standing and given_by_others & {lesson.line_id, one_line(lesson.text)}:
             why = "another block of the file gives it already"
-        elif len(given) >= settings.max_patterns:
+        elif len(given_ids) >= settings.max_patterns:
             why = f"distribute.max_patterns is {settings.max_patterns}"
         elif len(put_block(users, None, more, builder.seal)) - len(users) > room:
             why = limit
         else:
-            lines, given = more, [*given, lesson.id]
+            lines, given_ids = more, [*given_ids, lesson.id]
             continue
         left.append(LeftOut(lesson.id, path, why))
-    return lines, tuple(given), left
+    return lines, tuple(given_ids), left
 
 
 def _plan_skills(
     builder: PlanBuilder, repo: Repo, target: str, lessons: Iterable[Lesson], settings: Distribute
 ) -> None:
-    given = 0
+    count = 0
     for lesson in lessons:
         path = f"{target}/{skill_name(lesson.id)}/SKILL.md"
         after = skill_file(lesson, builder.seal)
-        if given >= settings.max_patterns or len(after) > settings.max_bytes:
-            name = "max_patterns" if given >= settings.max_patterns else "max_bytes"
+        if count >= settings.max_patterns or len(after) > settings.max_bytes:
+            name = "max_patterns" if count >= settings.max_patterns else "max_bytes"
             why = f"distribute.{name} is {getattr(settings, name)}"
             builder.left_out.append(LeftOut(lesson.id, path, why))
             continue
-        given += 1
+        count += 1
         file, content = TargetFile(repo.root, path), builder.read(repo.root, path)
         builder.visited.add(file)
         if not builder.is_planned(file, content) and builder.may_write_skill(file, content):

@@ -41,11 +41,11 @@ def sections_for(
 
 def said_by_others(root: str, ledger: Ledger, read: ReadFile) -> frozenset[str]:
     """What blocks that this store did not write give in the files of a root: ids and texts."""
-    said: frozenset[str] = frozenset()
+    given_texts: frozenset[str] = frozenset()
     for path in (*block_targets(), OVERRIDE):
         entry = ledger.by_file().get(TargetFile(root, path))
         try:
-            said |= said_by(sort_blocks(read(root, path).data, ledger.seal, entry).others)
-        except Refused:  # its markers do not pair up: nobody knows what it gives
+            given_texts |= said_by(sort_blocks(read(root, path).data, ledger.seal, entry).others)
+        except Refused:  # its markers do not pair up: what it gives is unknown
             continue
-    return said
+    return given_texts

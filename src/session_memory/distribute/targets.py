@@ -41,12 +41,12 @@ def skill_targets() -> tuple[str, ...]:
 
 def check_targets(names: Iterable[str]) -> tuple[str, ...]:
     """The targets that are on; raises ConfigError for an unknown one."""
-    known = (*block_targets(), *skill_targets())
+    known_targets = (*block_targets(), *skill_targets())
     chosen = tuple(dict.fromkeys(names))
     for name in chosen:
-        if name not in known:
+        if name not in known_targets:
             raise ConfigError(
-                f"distribute.targets: {name!r} is not one of {', '.join(known)}",
+                f"distribute.targets: {name!r} is not one of {', '.join(known_targets)}",
             )
     return chosen
 
@@ -57,13 +57,13 @@ def reach(lesson: Lesson, repos: Iterable[Repo], default_domain: str) -> frozens
     Those it was seen in; if it was seen in several of one domain, all of that domain. The default
     domain holds whatever nobody assigned, so it does not count.
     """
-    known = list(repos)
-    seen = {repo.key for repo in known if repo.key in lesson.repos}
-    domains = Counter(repo.domain for repo in known if repo.key in seen)
+    all_repos = list(repos)
+    own_keys = {repo.key for repo in all_repos if repo.key in lesson.repos}
+    domains = Counter(repo.domain for repo in all_repos if repo.key in own_keys)
     wide = {
         name for name, count in domains.items() if count > 1 and name not in (None, default_domain)
     }
-    return frozenset(seen | {repo.key for repo in known if repo.domain in wide})
+    return frozenset(own_keys | {repo.key for repo in all_repos if repo.domain in wide})
 
 
 def block_file(target: str, exists: Callable[[str], bool]) -> str:

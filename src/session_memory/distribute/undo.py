@@ -51,7 +51,7 @@ def plan_removal(
         if not patterns:
             continue
         reason = problem(entry.place.root)
-        if reason and force:  # the repository is gone for good: only forget about the file
+        if reason and force:  # the repository no longer exists: only drop the entry of the file
             builder.drop_entry(entry, FileContent(entry.place.full_path))
         elif reason:
             builder.refuse(entry.place.full_path, reason)
