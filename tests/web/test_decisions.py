@@ -119,14 +119,14 @@ def test_a_told_line_is_retired_corrected_and_told_again(served: Served, space: 
     post(served, "/memory/shop/line", line=first, choice="retire")
     assert lines() == others
     config = str(space.write_config())
-    told = space.run("--config", config, "project", "memory", "briefing", "--project", "shop")
-    assert first not in told.stdout
+    output = space.run("--config", config, "project", "memory", "briefing", "--project", "shop")
+    assert first not in output.stdout
     post(served, "/memory/shop/line", line=first, choice="as it was")
     assert first in lines()
     page = post(served, "/memory/shop/line", line=first, choice="correct", text="Use make check.")
     assert "Use make check." in page and "in your words" in page
-    told = space.run("--config", config, "project", "memory", "briefing", "--project", "shop")
-    assert "- Use make check." in told.stdout
+    output = space.run("--config", config, "project", "memory", "briefing", "--project", "shop")
+    assert "- Use make check." in output.stdout
 
 
 @pytest.mark.rows("WEB-17")

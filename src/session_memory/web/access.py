@@ -1,4 +1,4 @@
-"""Who may use the page: whoever opens the link that the command printed, once."""
+"""Access to the page: the first browser that opens the link that the command printed."""
 
 from __future__ import annotations
 

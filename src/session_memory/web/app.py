@@ -26,7 +26,7 @@ from session_memory.errors import (
 from session_memory.store.failures import as_store_error
 from session_memory.web.access import Access
 from session_memory.web.context import WebContext
-from session_memory.web.guard import FORM_TOKEN, Guard, Place
+from session_memory.web.guard import FORM_TOKEN, Guard, ServerAddress
 from session_memory.web.html import environment, render
 from session_memory.web.page import Download, GoTo, Handler, Made, Page, PageRequest
 from session_memory.web.warm_up import WarmUp
@@ -87,7 +87,7 @@ MENU = (
 
 
 def make_app(
-    context: WebContext, access: Access, place: Place, note_use: Callable[[], None]
+    context: WebContext, access: Access, address: ServerAddress, note_use: Callable[[], None]
 ) -> ASGIApp:
     """Every page behind the guard."""
     templates = environment(context.paths.cache / "templates")
@@ -116,7 +116,7 @@ def make_app(
         routes=[*routes, Mount("/static", static)],
         exception_handlers={404: lambda _request, _error: _plain(404, "There is no such page.\n")},
     )
-    return Guard(pages, access=access, place=place, note_use=note_use)
+    return Guard(pages, access=access, address=address, note_use=note_use)
 
 
 def _handler(name: str) -> Handler:
@@ -171,8 +171,8 @@ def _made(handler: Handler, context: WebContext, page_request: PageRequest) -> M
     except SessionMemoryError as error:
         return _trouble(500, error)
     except Exception as error:  # noqa: BLE001 - one page that fails leaves the others
-        known = as_store_error(error) or as_disk_trouble(error)
-        return _trouble(500, known or SessionMemoryError(f"unexpected {type(error).__name__}"))
+        translated = as_store_error(error) or as_disk_trouble(error)
+        return _trouble(500, translated or SessionMemoryError(f"unexpected {type(error).__name__}"))
 
 
 def _trouble(status: int, error: SessionMemoryError) -> Page:

@@ -1,4 +1,4 @@
-"""Plots as SVG, made here: no script draws them, and a table beside each says the same."""
+"""Plots as SVG, made without scripts; a table next to each shows the same figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CELL = 14
 _TOP, _LEFT = 16, 30
 _WIDTH, _HEIGHT = 540, 190
 _PLOT = 140
-"""Height of the bars; the rest is for words."""
+"""Height of the bars; the rest is for labels."""
 _BASE = _PLOT + 16
 _WIDEST_BAR = 40.0
 
@@ -49,12 +49,12 @@ def heat_map(counts: Mapping[date, int], today: date) -> Markup:
     )
 
 
-def _square(day: date, count: int, most: int, place: tuple[int, int]) -> Markup:
+def _square(day: date, count: int, most: int, cell: tuple[int, int]) -> Markup:
     level = 0 if not count else 1 + min(3, 4 * count // (most + 1))
     label = f"{day.isoformat()}: {count} session{'s' * (count != 1)}"
     # Nothing in it is a user's text, and escaping 180 squares is a tenth of Home.
     square = (
-        f'<rect class="heat{level}" x="{_LEFT + place[0] * _CELL}" y="{_TOP + place[1] * _CELL}"'
+        f'<rect class="heat{level}" x="{_LEFT + cell[0] * _CELL}" y="{_TOP + cell[1] * _CELL}"'
         f' width="12" height="12" rx="2" data-tip="{label}"><title>{label}</title></rect>'
     )
     if count:
@@ -77,11 +77,11 @@ def stacked(
     step = min(_WIDEST_BAR, (_WIDTH - 50) / len(values))
     drawn = [_grid(most, unit)]
     for index, (name, amounts) in enumerate(values):
-        told = [
+        part_texts = [
             f"{part} {_amount(amount, unit)}".strip()
             for part, amount in zip(parts, amounts, strict=True)
         ]
-        tip = f"{name}: {', '.join(told)}"
+        tip = f"{name}: {', '.join(part_texts)}"
         under = float(_BASE)
         for part, amount in enumerate(amounts):
             height = _PLOT * amount / most
@@ -125,7 +125,7 @@ def _grid(most: float, unit: str) -> Markup:
 
 
 def _amount(value: float, unit: str) -> str:
-    """A figure that fits beside a plot."""
+    """A figure that fits next to a plot."""
     if unit == "$":
         return f"${value:,.2f}" if value < 100 else f"${value:,.0f}"
     for size, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -135,21 +135,21 @@ def _amount(value: float, unit: str) -> str:
 
 
 def trend(points: Sequence[tuple[str, float | None]], label: str, unit: str = "") -> Markup:
-    """A line through what is known, oldest first."""
-    known = [
-        (place, name, value) for place, (name, value) in enumerate(points) if value is not None
+    """A line through the known values, oldest first."""
+    measured = [
+        (index, name, value) for index, (name, value) in enumerate(points) if value is not None
     ]
-    if len(known) < 2:
+    if len(measured) < 2:
         return Markup("")
-    most = max(value for _, _, value in known) or 1.0
+    most = max(value for _, _, value in measured) or 1.0
     step = (_WIDTH - 70) / max(1, len(points) - 1)
-    places = [(60 + place * step, _BASE - _PLOT * value / most) for place, _, value in known]
+    places = [(60 + index * step, _BASE - _PLOT * value / most) for index, _, value in measured]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     dots = [
         Markup(
             '<circle cx="{:.1f}" cy="{:.1f}" r="4" data-tip="{}"><title>{}</title></circle>'
         ).format(x, y, tip, tip)
-        for (x, y), (_, name, value) in zip(places, known, strict=True)
+        for (x, y), (_, name, value) in zip(places, measured, strict=True)
         for tip in (f"{name}: {_amount(value, unit)}",)
     ]
     names = [
@@ -164,12 +164,12 @@ def trend(points: Sequence[tuple[str, float | None]], label: str, unit: str = ""
 
 def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
     """One line for each effect: its words, its interval, and the line where nothing changed."""
-    found = [(name, effect, gap) for name, effect in effects if (gap := effect.difference)]
-    if not found:
+    measured = [(name, effect, gap) for name, effect in effects if (gap := effect.difference)]
+    if not measured:
         return Markup("")
-    most = max(0.05, *(max(abs(gap.low), abs(gap.high)) for _, _, gap in found))
+    most = max(0.05, *(max(abs(gap.low), abs(gap.high)) for _, _, gap in measured))
     x: Callable[[float], float] = lambda value: 690 + 250 * value / most  # noqa: E731
-    height = 46 + 26 * len(found)
+    height = 46 + 26 * len(measured)
     drawn = [
         Markup('<text x="{:.0f}" y="12" text-anchor="middle">{}</text>').format(x(value), words)
         for value, words in (
@@ -179,7 +179,7 @@ def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
         )
     ]
     drawn.append(Markup('<line class="zero" x1="690" x2="690" y1="18" y2="{}"/>').format(height))
-    for row, (name, effect, gap) in enumerate(found):
+    for row, (name, effect, gap) in enumerate(measured):
         y = 36 + 26 * row
         tip = f"{name}: {effect.verdict}, {gap.estimate:+.1%} ({gap.low:+.1%} to {gap.high:+.1%})"
         drawn.append(

@@ -52,11 +52,11 @@ class Health:
         self.findings: Sequence[Finding] = ()
         self.at = 0
         self.checking = Lock()
-        """Whoever asks while a check runs waits for that one."""
+        """A request during a check waits for that check."""
 
     @property
     def problems(self) -> int:
-        """Findings that are not well."""
+        """The number of findings that need attention."""
         return sum(finding.result != "pass" for finding in self.findings)
 
 
@@ -71,10 +71,10 @@ class WebContext(msgspec.Struct, frozen=True):
     is_hub: bool = False
     """The store is a copy of a hub: it is shown, and nothing in it is decided."""
     over: Callable[[Store], Store] = lambda store: store
-    """What answers in place of the store, such as the hub that it is a copy of."""
+    """Answers instead of the store, such as the hub that the store is a copy of."""
     health: Health = msgspec.field(default_factory=Health)
     detecting: Lock = msgspec.field(default_factory=Lock)
-    """Whoever asks for rules while they are looked for waits for that."""
+    """A request for rules during detection waits for it."""
 
     @contextmanager
     def reading(self) -> Generator[Store]:
@@ -100,7 +100,7 @@ class WebContext(msgspec.Struct, frozen=True):
             environ=self.environ,
             clock=self.clock,
             open_store=self.changing,
-            warn=lambda _text: None,  # the page shows the same beside the rule
+            warn=lambda _text: None,  # the page shows the same next to the rule
             decided=self.renew_guards,
         )
 

@@ -1,4 +1,4 @@
-"""What every form is answered with where the page shows a hub."""
+"""The answer to every form when the page shows a hub."""
 
 from __future__ import annotations
 

@@ -84,9 +84,9 @@ def _trends(months: list[Month]) -> list[tuple[str, object]]:
 
 def _months(figures: list[SessionFigures]) -> list[Month]:
     by_month: dict[str, list[SessionFigures]] = defaultdict(list)
-    for one in figures:
-        if month := (iso(one.first_at) or "")[:7]:
-            by_month[month].append(one)
+    for session in figures:
+        if month := (iso(session.first_at) or "")[:7]:
+            by_month[month].append(session)
     return [_month(name, by_month[name]) for name in sorted(by_month, reverse=True)[:_MONTHS]]
 
 

@@ -35,7 +35,7 @@ _HEADERS = {
 }
 
 
-class Place(msgspec.Struct, frozen=True):
+class ServerAddress(msgspec.Struct, frozen=True):
     """Where the page is served, as a browser names it."""
 
     port: int
@@ -43,26 +43,26 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def hosts(self) -> frozenset[str]:
-        """What `Host` may say; behind a port forward the port may be another one."""
+        """Allowed values of `Host`; behind a port forward the port may differ."""
         return frozenset(name if ":" in name else f"{name}:{self.port}" for name in self.names)
 
     @property
     def origins(self) -> frozenset[str]:
-        """What `Origin` may say."""
+        """Allowed values of `Origin`."""
         return frozenset(
             f"{scheme}://{host}" for host in self.hosts for scheme in ("http", "https")
         )
 
 
 class Guard:
-    """Looks at every request before the pages do."""
+    """Checks every request before it reaches a page."""
 
     def __init__(
-        self, app: ASGIApp, *, access: Access, place: Place, note_use: Callable[[], None]
+        self, app: ASGIApp, *, access: Access, address: ServerAddress, note_use: Callable[[], None]
     ) -> None:
         self._app = app
         self._access = access
-        self._place = place
+        self._address = address
         self._note_use = note_use
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,7 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Headers, body: bytes) -> Response | None:
         host = headers.get("host", "").lower()
-        if host not in self._place.hosts:
+        if host not in self._address.hosts:
             return _refusal_text(
                 421,
                 f"This page is not served under the name {host!r}.\n"
@@ -94,7 +94,7 @@ class Guard:
                 403, "Another site sent you here. Open the page from the address bar.\n"
             )
         origin = headers.get("origin")
-        if origin is not None and origin not in self._place.origins:
+        if origin is not None and origin not in self._address.origins:
             return _refusal_text(
                 403,
                 f"Requests from {origin} are refused.\n"
@@ -119,8 +119,8 @@ class Guard:
         return None
 
     def _open(self, scope: Scope) -> Response:
-        given = parse_qs(scope["query_string"].decode("ascii", "replace")).get("key", [""])[0]
-        cookie = self._access.exchange(given)
+        key = parse_qs(scope["query_string"].decode("ascii", "replace")).get("key", [""])[0]
+        cookie = self._access.exchange(key)
         if cookie is None:
             return _refusal_text(
                 401,
@@ -151,7 +151,7 @@ def _fields(body: bytes) -> dict[str, str]:
 
 
 async def _read(receive: Receive) -> bytes:
-    """The body, as far as it may be long; one byte more tells that it is too long."""
+    """The body up to the limit, and one byte more to detect a body that is too long."""
     body = b""
     while len(body) <= MAX_FORM_BYTES:
         message = await receive()

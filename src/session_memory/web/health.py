@@ -1,4 +1,4 @@
-"""What the doctor finds: whether store, agents, hooks and schedule are well, and what helps."""
+"""The doctor's findings about store, agents, hooks and schedule, with fixes."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def _check_once(web: WebContext) -> None:
 
 def _check(web: WebContext) -> None:
     """The checks of `doctor --quick`, worst first."""
-    found = sorted(web.front_end.check(), key=lambda finding: _ORDER[finding.result])
-    web.health.findings, web.health.at = found, web.clock()
+    findings = sorted(web.front_end.check(), key=lambda finding: _ORDER[finding.result])
+    web.health.findings, web.health.at = findings, web.clock()

@@ -77,9 +77,9 @@ def home(web: WebContext, _page_request: PageRequest) -> Page:
 
 def _doctor(web: WebContext) -> Iterable[Step]:
     """What the last check of this run found; home does not wait for a new one."""
-    if found := web.health.problems:
+    if count := web.health.problems:
         yield Step(
-            "session-memory doctor", f"{found} finding{'s' * (found != 1)} of the last check"
+            "session-memory doctor", f"{count} finding{'s' * (count != 1)} of the last check"
         )
 
 

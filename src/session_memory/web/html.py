@@ -103,7 +103,7 @@ def marked(text: str, words: Iterable[str], ending: str = "") -> Markup:
 
 
 def day(at: int | None) -> str:
-    """2026-03-01, or a dash where the log does not tell."""
+    """2026-03-01, or a dash if the log has no date."""
     return "-" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
 
 
@@ -126,7 +126,7 @@ def duration(seconds: float) -> str:
 
 
 def short(text: str) -> str:
-    """One line that fits beside other things."""
+    """One short line."""
     return excerpt(text, _SHORT_CHARS)
 
 
@@ -141,7 +141,7 @@ def dollars(value: float | None) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes in the unit that reads best."""
+    """Bytes in the most readable unit."""
     units = ("B", "KiB", "MiB", "GiB", "TiB")
     step = min(len(units) - 1, max(0, (int(value).bit_length() - 1) // 10))
     return f"{value / 1024**step:,.{min(step, 1)}f} {units[step]}"

@@ -37,14 +37,14 @@ def with_evidence(page: Markup) -> Markup:
 
 def _blocks(lines: list[str]) -> Iterator[Markup]:
     paragraph: list[str] = []
-    place = 0
-    while place < len(lines):
-        line = lines[place]
+    index = 0
+    while index < len(lines):
+        line = lines[index]
         if fence := _FENCE.match(line):
             yield from _paragraph(paragraph)
-            end = _fence_end(lines, place + 1, fence[1])
-            yield Markup('<pre tabindex="0">{}</pre>').format("\n".join(lines[place + 1 : end]))
-            place = end
+            end = _fence_end(lines, index + 1, fence[1])
+            yield Markup('<pre tabindex="0">{}</pre>').format("\n".join(lines[index + 1 : end]))
+            index = end
         elif heading := _HEADING.match(line):
             yield from _paragraph(paragraph)
             yield Markup('<p class="heading">{}</p>').format(_inline(heading[1]))
@@ -60,7 +60,7 @@ def _blocks(lines: list[str]) -> Iterator[Markup]:
             yield from _paragraph(paragraph)
         else:
             paragraph.append(line)
-        place += 1
+        index += 1
     yield from _paragraph(paragraph)
 
 
@@ -78,17 +78,17 @@ def _paragraph(lines: list[str]) -> Iterator[Markup]:
 
 
 def _inline(line: str) -> Markup:
-    """Code, bold words, and links as their words with the address beside them."""
+    """Code, bold words, and links as their text followed by the address."""
     parts: list[Markup] = []
     end = 0
-    for found in _INLINE.finditer(line):
-        parts.append(escape(line[end : found.start()]))
-        code, bold, words, address = found.groups()
+    for match in _INLINE.finditer(line):
+        parts.append(escape(line[end : match.start()]))
+        code, bold, words, address = match.groups()
         if code is not None:
             parts.append(Markup("<code>{}</code>").format(code))
         elif bold is not None:
             parts.append(Markup("<strong>{}</strong>").format(bold))
         else:
             parts.append(escape(words if words == address else f"{words} ({address})"))
-        end = found.end()
+        end = match.end()
     return Markup("").join([*parts, escape(line[end:])])

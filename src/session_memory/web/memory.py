@@ -82,9 +82,9 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
     """One project: what a new session is told right now, MEMORY.md, and its traces."""
     with web.reading() as store:
         project = find_project(store.projects(), page_request.path["project"])
-        lines = _told(web, store, project)
+        lines = _briefing_lines(web, store, project)
         choices = read_choices(web.paths.data, project.key)
-        told = as_chosen([line.text for line in lines], choices)
+        chosen = as_chosen([line.text for line in lines], choices)
         root = normalised(project.root or project.key)
         traces = store.memories.of_root(root)
         why = page_request.word("why")
@@ -97,9 +97,9 @@ def memory_page(web: WebContext, page_request: PageRequest) -> Page:
         "memory.html",
         {
             "project": project,
-            "lines": told,
+            "lines": chosen,
             "retired": [each.line for each in choices if each.choice == "retire"],
-            "tokens": sum(len(text) for text, _ in told) // _CHARS_PER_TOKEN,
+            "tokens": sum(len(text) for text, _ in chosen) // _CHARS_PER_TOKEN,
             "note": page_request.query.get("note", ""),
             "memory": _page_of(web, root),
             "traces": traces,
@@ -121,7 +121,7 @@ def _evidence(web: WebContext, store: Store, line: str) -> list[Evidence]:
 
 
 def decide_on_line(web: WebContext, page_request: PageRequest) -> GoTo:
-    """Tell a line for good, in other words, no more, or as sessions show it."""
+    """Pin a line, reword it, retire it, or return to what sessions show."""
     with web.reading() as store:
         project = find_project(store.projects(), page_request.path["project"])
     line, choice = page_request.form.get("line", ""), page_request.form.get("choice", "")
@@ -136,7 +136,7 @@ def decide_on_line(web: WebContext, page_request: PageRequest) -> GoTo:
     return GoTo(here, _DONE[choice])
 
 
-def _told(web: WebContext, store: Store, project: Project) -> list[BriefingLine]:
+def _briefing_lines(web: WebContext, store: Store, project: Project) -> list[BriefingLine]:
     if not project.root:
         return []
     names = [name for name in web.config.distribute.targets if name.endswith(".md")]

@@ -60,11 +60,11 @@ def decide_on_note(web: WebContext, page_request: PageRequest) -> GoTo:
     from session_memory.curate.decisions import default_reviewer
     from session_memory.curate.note_decisions import confirm_note, reject_note, undo_note
 
-    choice, given = page_request.form.get("choice", ""), page_request.path["note"]
+    choice, reference = page_request.form.get("choice", ""), page_request.path["note"]
     project = page_request.form.get("project", "")
     here = f"/memory/{quote(project, safe='')}" if project else "/memory"
     context, who = web.curate, default_reviewer(web.environ)
-    note = find_note(read_notes(web.paths.data), given)
+    note = find_note(read_notes(web.paths.data), reference)
     try:
         match choice:
             case "confirm":

@@ -42,11 +42,9 @@ class PageRequest(msgspec.Struct, frozen=True):
     form: Mapping[str, str]
 
     def number(self, name: str, default: int, *, least: int = 0, most: int = 1_000_000_000) -> int:
-        """A number of the query; what is none counts as the default."""
-        given = self.query.get(name, "")
-        return (
-            max(least, min(most, int(given))) if given.isdecimal() and len(given) < 12 else default
-        )
+        """A number of the query; anything else counts as the default."""
+        text = self.query.get(name, "")
+        return max(least, min(most, int(text))) if text.isdecimal() and len(text) < 12 else default
 
     def word(self, name: str) -> str | None:
         """A word of the query; None where it is blank."""

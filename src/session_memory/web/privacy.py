@@ -117,10 +117,10 @@ def forget_now(web: WebContext, page_request: PageRequest) -> Page:
     )
 
 
-def _request(given: Mapping[str, str]) -> ForgetRequest:
-    text = given.get("text", "").strip() or None
-    session = given.get("session", "").strip()
-    project = given.get("project", "").strip() or None
+def _request(form: Mapping[str, str]) -> ForgetRequest:
+    text = form.get("text", "").strip() or None
+    session = form.get("session", "").strip()
+    project = form.get("project", "").strip() or None
     if text is None and not session and project is None:
         raise Refused("Say what to forget: a text, a session or a project")
     if text is not None and len(text) < _LEAST_TEXT:

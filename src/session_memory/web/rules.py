@@ -97,7 +97,7 @@ def rule_page(web: WebContext, page_request: PageRequest) -> Page:
     catalog = read_for_review(context)
     name = full_id(catalog, page_request.path["rule"])
     row = describe(catalog, name, web.config.curate)
-    known = catalog.patterns.get(name)
+    pattern = catalog.patterns.get(name)
     plan = _if_approved(web, name, row)
     with web.reading() as store:
         sessions = {
@@ -110,7 +110,7 @@ def rule_page(web: WebContext, page_request: PageRequest) -> Page:
         {
             "rule": row,
             "sessions": sessions,
-            "versions": known.versions if known else (),
+            "versions": pattern.versions if pattern else (),
             "live": [each for each in _live(catalog) if each.id != name],
             "gate": web.config.curate.gate,
             "snoozed": name in catalog.snoozed,
@@ -128,13 +128,13 @@ def decide_on_rule(web: WebContext, page_request: PageRequest) -> GoTo:
     if action not in ("approve", "reject", "retire", "edit", "snooze", "supersede"):
         raise NotFound(f"There is no decision {action!r}")
     try:
-        (done,) = decide(web.curate, [_asked_for(web, action, name, page_request.form)])
+        (done,) = decide(web.curate, [_decision_request(web, action, name, page_request.form)])
     except (Refused, UsageError) as refused:
         return GoTo(here, f"{refused.message}. {refused.hint or ''}".strip())
-    return GoTo(_after(page_request, here), _told(done.pattern))
+    return GoTo(_after(page_request, here), _decision_note(done.pattern))
 
 
-def _asked_for(
+def _decision_request(
     web: WebContext, action: Action, name: str, form: Mapping[str, str]
 ) -> DecisionRequest:
     """The decision that a form asks for."""
@@ -158,7 +158,7 @@ def _after(page_request: PageRequest, here: str) -> str:
     return "/rules" if page_request.form.get("from") == "list" else here
 
 
-def _told(pattern: Pattern) -> str:
+def _decision_note(pattern: Pattern) -> str:
     current = pattern.current
     words = excerpt(current.text, _WORDS)
     match current.action:

@@ -1,4 +1,4 @@
-"""Search over all agents, as one types; `fix` stands first where the text is an error."""
+"""Search over all agents while typing; `fix` comes first if the text is an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from session_memory.web.page import GoTo, Page, PageRequest
 LIMIT, MORE = 20, 50
 SPANS = {"7": "7 days", "30": "30 days", "90": "90 days", "365": "a year"}
 FIELDS = ("q", "project", "agent", "kind", "tool", "file", "days", "errors")
-"""What makes a search; all of it stands in its address."""
+"""The fields of a search; its address holds all of them."""
 _DAY_MS = 86_400_000
 _NAME_CHARS = 80
 _ERROR = re.compile(
@@ -37,7 +37,7 @@ KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
 class ShownHit(msgspec.Struct, frozen=True):
-    """A hit and why it is one."""
+    """A hit and why it matches."""
 
     item: FoundItem
     seq: int | None
@@ -47,8 +47,8 @@ class ShownHit(msgspec.Struct, frozen=True):
     @property
     def times(self) -> int:
         """How often it was said; a list of what is newest does not count it."""
-        said = self.item.duplicate_count
-        return said if isinstance(said, int) else 1
+        count = self.item.duplicate_count
+        return count if isinstance(count, int) else 1
 
 
 def search_page(web: WebContext, page_request: PageRequest) -> Page:
@@ -65,19 +65,19 @@ def search_page(web: WebContext, page_request: PageRequest) -> Page:
         items = answer.items if answer else ()
         numbers = {item.session_id for item in items if item.session_id is not None}
         sessions = {number: store.session(number) for number in numbers}
-    asked = terms_of(words).words
+    query_words = terms_of(words).words
     groups: dict[int, list[ShownHit]] = {}
-    lines = [_hit(item, asked) for item in items if item.memory_kind in ("memory", "article")]
+    lines = [_hit(item, query_words) for item in items if item.memory_kind in ("memory", "article")]
     for item in items:
         if item.session_id is not None and item.memory_kind not in ("memory", "article"):
-            groups.setdefault(item.session_id, []).append(_hit(item, asked))
+            groups.setdefault(item.session_id, []).append(_hit(item, query_words))
     return Page(
         "search.html",
         {
             "words": words,
             "groups": [(sessions[number], hits) for number, hits in groups.items()],
             "lines": lines,
-            "matched": [stem(word) for word in asked if len(word) > 2],
+            "matched": [stem(word) for word in query_words if len(word) > 2],
             "fix": known_fix,
             "places": places,
             "more": len(items) >= LIMIT and request.limit < MORE,
@@ -125,18 +125,20 @@ def _request(web: WebContext, page_request: PageRequest, words: str) -> SearchRe
     )
 
 
-def _hit(item: FoundItem, asked: tuple[str, ...]) -> ShownHit:
+def _hit(item: FoundItem, query_words: tuple[str, ...]) -> ShownHit:
     seq = None if item.turn_id is None else item.turn_id & SEQ_MASK
-    return ShownHit(item, seq, _why(f"{item.title} {item.summary}", asked))
+    return ShownHit(item, seq, _why(f"{item.title} {item.summary}", query_words))
 
 
-def _why(text: str, asked: tuple[str, ...]) -> str:
-    """Which words of the query stand in what is shown, and which only in the rest of it."""
-    said = text.casefold()
-    here = [word for word in asked if stem(word) in said]
-    if len(here) == len(asked):
-        return "all your words" if len(asked) > 1 else ""
-    return f"of your words: {', '.join(here)}" if here else "your words stand around it"
+def _why(text: str, query_words: tuple[str, ...]) -> str:
+    """Which words of the query are in the text shown, and which only in the rest of it."""
+    shown_text = text.casefold()
+    shown_words = [word for word in query_words if stem(word) in shown_text]
+    if len(shown_words) == len(query_words):
+        return "all your words" if len(query_words) > 1 else ""
+    return (
+        f"of your words: {', '.join(shown_words)}" if shown_words else "your words stand around it"
+    )
 
 
 def _saved(web: WebContext) -> list[tuple[str, str]]:
@@ -147,5 +149,5 @@ def _saved(web: WebContext) -> list[tuple[str, str]]:
 def _places(store: Store, known_fix: Fix | None) -> dict[str, Session]:
     """By their own id, the sessions in which a cure worked."""
     quotes = [cure.quotes[0] for cure in known_fix.cures if cure.quotes] if known_fix else []
-    found = {quote.session: store.own_session(quote.session, quote.flavor) for quote in quotes}
-    return {name: session for name, session in found.items() if session is not None}
+    sessions = {quote.session: store.own_session(quote.session, quote.flavor) for quote in quotes}
+    return {name: session for name, session in sessions.items() if session is not None}

@@ -14,7 +14,7 @@ import uvicorn
 from session_memory.web.access import Access
 from session_memory.web.app import make_app
 from session_memory.web.context import WebContext
-from session_memory.web.guard import OPEN, Place
+from session_memory.web.guard import OPEN, ServerAddress
 
 
 def serve(
@@ -29,10 +29,10 @@ def serve(
     listener = socket.create_server(("127.0.0.1", port))
     # An answer is written in two parts; without this the second waits for the first's receipt.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    place = Place(listener.getsockname()[1])
-    place = Place(place.port, (*place.names, *names))
+    address = ServerAddress(listener.getsockname()[1])
+    address = ServerAddress(address.port, (*address.names, *names))
     access, use = Access(), Use()
-    app = make_app(context, access, place, use.note)
+    app = make_app(context, access, address, use.note)
     settings = uvicorn.Config(
         app,
         log_level="warning",
@@ -42,7 +42,7 @@ def serve(
         server_header=False,
         ws="none",
     )
-    link = f"http://127.0.0.1:{place.port}{OPEN}?key={access.key}"
+    link = f"http://127.0.0.1:{address.port}{OPEN}?key={access.key}"
     with suppress(KeyboardInterrupt):  # how the page is meant to end
         IdleServer(settings, use, idle_seconds, lambda: announce(link)).run(sockets=[listener])
 
@@ -55,11 +55,11 @@ class Use:
         self._at = clock()
 
     def note(self) -> None:
-        """Somebody uses it now."""
+        """Record that the page is in use."""
         self._at = self._clock()
 
     def remaining(self, idle_seconds: float) -> float:
-        """How long it may still be unused."""
+        """How long until the page counts as unused."""
         return idle_seconds - (self._clock() - self._at)
 
 
@@ -77,7 +77,7 @@ class IdleServer(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def main_loop(self) -> None:
-        """Wait for the end: a signal, or nobody left."""
+        """Wait for the end: a signal, or no use for a while."""
         self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._ready()
         while not self.should_exit:

@@ -211,13 +211,13 @@ def _at_time(places: Sequence[EventPlace], when: str | None) -> int | None:
 
 
 def _start(ids: Sequence[int], page_request: PageRequest) -> int:
-    """Where the page of events begins: a place in the list, or the event that was named."""
+    """Where the page of events begins: an index in the list, or the event that was named."""
     named = page_request.number("at", -1)
     if named >= 0:
-        place = next((n for n, each in enumerate(ids) if split(each)[1] == named), None)
-        if place is None:
+        index = next((n for n, each in enumerate(ids) if split(each)[1] == named), None)
+        if index is None:
             raise NotFound(f"Event {named} is not in this session")
-        return place // PAGE * PAGE
+        return index // PAGE * PAGE
     return min(page_request.number("start", 0), max(0, len(ids) - 1)) // PAGE * PAGE
 
 

@@ -58,7 +58,7 @@ class ShownEvent(msgspec.Struct, frozen=True):
 
     @property
     def ended(self) -> ShownEvent:
-        """What says how it went: its result, or else itself."""
+        """The event that shows how it ended: its result, or else itself."""
         return self.result or self
 
 
@@ -112,15 +112,15 @@ def shown_events(
     shown: dict[int, ShownEvent] = {}
     for event in events:
         call = calls.get(event.call_id) if event.kind == "tool_result" else None
-        one = _shown(event, event_text(store, event), marks, limit)
+        shown_event = _shown(event, event_text(store, event), marks, limit)
         if call is None or call.seq not in shown:
-            shown[event.seq] = one
-        elif (asked := shown[call.seq]).result is None:
+            shown[event.seq] = shown_event
+        elif (shown_call := shown[call.seq]).result is None:
             took = (event.at - call.at) / 1000 if event.at and call.at else None
-            answer = msgspec.structs.replace(one, seconds=took)
-            shown[call.seq] = msgspec.structs.replace(asked, result=answer)
+            answer = msgspec.structs.replace(shown_event, seconds=took)
+            shown[call.seq] = msgspec.structs.replace(shown_call, result=answer)
         else:  # a second answer to one call
-            shown[event.seq] = one
+            shown[event.seq] = shown_event
     return list(shown.values())
 
 
@@ -182,7 +182,7 @@ def _started(event: SessionEvent, text: str, children: Sequence[Session]) -> tup
     return tuple(
         child
         for child in children
-        if (asked := _flat(title_of(child))[:_SAME_PROMPT_CHARS]) and asked in prompt
+        if (first_prompt := _flat(title_of(child))[:_SAME_PROMPT_CHARS]) and first_prompt in prompt
     )
 
 

@@ -67,11 +67,11 @@ def sessions_page(web: WebContext, page_request: PageRequest) -> Page:
     )
 
 
-def _day(given: str | None) -> date | None:
+def _day(text: str | None) -> date | None:
     try:
-        return date.fromisoformat(given) if given else None
+        return date.fromisoformat(text) if text else None
     except ValueError:
-        raise UsageError(f"{given!r} is no day", hint="a day is written as 2026-03-02") from None
+        raise UsageError(f"{text!r} is no day", hint="a day is written as 2026-03-02") from None
 
 
 def _moment(day: date) -> int:

@@ -95,5 +95,5 @@ def _figures(row: UsageRow) -> list[object]:
 
 
 def _harmless(cell: str) -> str:
-    """A spreadsheet takes a cell that begins like this for a formula."""
+    """A spreadsheet treats a cell that begins like this as a formula."""
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

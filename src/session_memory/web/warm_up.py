@@ -15,9 +15,9 @@ from threading import Event, Lock
 from jinja2 import Environment
 
 PATIENCE_SECONDS = 1.0
-"""How long it waits for a page that is being made before it goes on all the same."""
+"""How long it waits for a page that is being made before it continues anyway."""
 YIELD_SECONDS = 0.0005
-"""How long loading goes on before a request that came meanwhile gets its turn."""
+"""How long it loads before it lets a waiting request go first."""
 
 
 class WarmUp:
@@ -34,7 +34,7 @@ class WarmUp:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Load nothing more while a page is made: its reader waits for that one."""
+        """Pause loading while a page is made, so that its reader does not wait longer."""
         with self._lock:
             self._busy += 1
             self._idle.clear()
