@@ -67,13 +67,13 @@ class ModelHub:
     # --- endpoints ---
 
     def join(self, token: str, body: bytes) -> Any:
-        asked = msgspec.json.decode(body, type=wire.Join)
+        request = msgspec.json.decode(body, type=wire.Join)
         if not token.startswith("invite-"):
             raise Problem(401, "token_unknown", "no such invite")
         member = token.removeprefix("invite-")
         device = f"device-{len(self.tokens)}"
         self.tokens[f"token-{device}"] = (member, device)
-        self.names[member] = asked.display_name
+        self.names[member] = request.display_name
         return wire.Joined(f"token-{device}", device, member, "acme", TEAM_KEY, ("*",))
 
     def whoami(self, member: str, device: str) -> Any:
@@ -88,29 +88,29 @@ class ModelHub:
     def of(self, project: str, member: str) -> Owned:
         return self.owned.setdefault((project, member), Owned())
 
-    def share(self, member: str, asked: wire.Share) -> Any:
-        mine = self.of(asked.project, member)
-        mine.level, mine.generation = asked.level, mine.generation + 1
+    def share(self, member: str, request: wire.Share) -> Any:
+        mine = self.of(request.project, member)
+        mine.level, mine.generation = request.level, mine.generation + 1
         for key, item in list(mine.items.items()):
-            if self._above(item, asked.level):
-                self._bury(asked.project, member, ("item", key), item.rank)
-        return wire.Sharing(asked.project, asked.level, mine.generation)
+            if self._above(item, request.level):
+                self._bury(request.project, member, ("item", key), item.rank)
+        return wire.Sharing(request.project, request.level, mine.generation)
 
     @staticmethod
     def _above(item: wire.Item, level: str | None) -> bool:
         order = ("numbers", "lessons", "sessions")
         return level is None or order.index(wire.LEVEL_OF[item.kind]) > order.index(level)
 
-    def unshare(self, member: str, asked: wire.Unshare) -> Any:
-        mine = self.of(asked.project, member)
+    def unshare(self, member: str, request: wire.Unshare) -> Any:
+        mine = self.of(request.project, member)
         count = len(mine.items)
         mine.level, mine.generation, mine.items = None, mine.generation + 1, {}
-        self.changes.append((asked.project, member, wire.Deleted("member", "", member)))
+        self.changes.append((request.project, member, wire.Deleted("member", "", member)))
         return wire.Erased(count, True)
 
-    def sync(self, device: str, member: str, asked: wire.Sync) -> Any:
-        self._check(member, asked.project, asked.generation)
-        same = self.manifests.get((device, asked.project)) == asked.manifest
+    def sync(self, device: str, member: str, request: wire.Sync) -> Any:
+        self._check(member, request.project, request.generation)
+        same = self.manifests.get((device, request.project)) == request.manifest
         return wire.SyncState(same, str(len(self.changes)))
 
     def _check(self, member: str, project: str, generation: int) -> Owned:
@@ -119,20 +119,20 @@ class ModelHub:
             raise Problem(409, "not_shared", "not shared at this generation")
         return mine
 
-    def missing(self, member: str, asked: wire.Missing) -> Any:
-        have = self.of(asked.project, member).items
-        lacking = [k for k, h in asked.items if k not in have or have[k].hash != h]
+    def missing(self, member: str, request: wire.Missing) -> Any:
+        have = self.of(request.project, member).items
+        lacking = [k for k, h in request.items if k not in have or have[k].hash != h]
         return wire.Lacking(tuple(lacking))
 
-    def push(self, device: str, member: str, asked: wire.Push) -> Any:
-        mine = self._check(member, asked.project, asked.generation)
+    def push(self, device: str, member: str, request: wire.Push) -> Any:
+        mine = self._check(member, request.project, request.generation)
         erased = sum(
-            self._bury(asked.project, member, (each.target, each.key), each.rank)
-            for each in asked.tombstones
+            self._bury(request.project, member, (each.target, each.key), each.rank)
+            for each in request.tombstones
         )
         taken = present = 0
         refused: list[wire.Refused] = []
-        for item in asked.items:
+        for item in request.items:
             known = mine.items.get(item.key)
             if self._above(item, mine.level):
                 refused.append(wire.Refused(item.key, "above_level"))
@@ -142,10 +142,10 @@ class ModelHub:
                 present += 1
             else:
                 mine.items[item.key] = item
-                self.changes.append((asked.project, member, item.key))
+                self.changes.append((request.project, member, item.key))
                 taken += 1
-        if asked.manifest is not None and not refused:
-            self.manifests[device, asked.project] = asked.manifest
+        if request.manifest is not None and not refused:
+            self.manifests[device, request.project] = request.manifest
         return wire.Pushed(taken, present, tuple(refused), erased)
 
     @staticmethod
@@ -166,16 +166,16 @@ class ModelHub:
         self.changes.append((project, member, deleted))
         return len(gone)
 
-    def forget(self, member: str, asked: wire.Forget) -> Any:
+    def forget(self, member: str, request: wire.Forget) -> Any:
         gone = sum(
-            self._bury(asked.project, member, (each.target, each.key), each.rank)
-            for each in asked.tombstones
+            self._bury(request.project, member, (each.target, each.key), each.rank)
+            for each in request.tombstones
         )
         return wire.Erased(gone, True)
 
-    def prove(self, member: str, asked: wire.Prove) -> Any:
-        mine = self.of(asked.project, member)
-        named = {(each.target, each.key) for each in asked.targets}
+    def prove(self, member: str, request: wire.Prove) -> Any:
+        mine = self.of(request.project, member)
+        named = {(each.target, each.key) for each in request.targets}
         rows = [i for i in mine.items.values() if {("item", i.key), ("session", i.session)} & named]
         return wire.Proof(len(rows), 0, 0, 0, all(target in mine.buried for target in named))
 
@@ -203,18 +203,18 @@ class ModelHub:
         # `deleted` is applied first: an item that came again after it is in `items`.
         return wire.Pulled(tuple(items), tuple(deleted), str(at), at < len(self.changes), restart)
 
-    def search(self, member: str, asked: wire.Search) -> Any:
-        words = asked.query.lower().split()
+    def search(self, member: str, request: wire.Search) -> Any:
+        words = request.query.lower().split()
         hits: list[wire.Hit] = []
         for (project, owner), mine in self.owned.items():
-            if asked.others_only and owner == member:
+            if request.others_only and owner == member:
                 continue
-            if asked.projects and project not in asked.projects:
+            if request.projects and project not in request.projects:
                 continue
             for item in mine.items.values():
-                if asked.kinds and item.kind not in asked.kinds:
+                if request.kinds and item.kind not in request.kinds:
                     continue
-                if asked.session is not None and item.session != asked.session:
+                if request.session is not None and item.session != request.session:
                     continue
                 for event, text in _said(item):
                     score = sum(word in text.lower() for word in words)
@@ -225,7 +225,7 @@ class ModelHub:
                                      text, item.session, seq, at, 1, item.body, event)
                         )  # fmt: skip
         hits.sort(key=lambda hit: (-hit.score, hit.key, hit.seq or 0))
-        best = tuple(hits[: asked.limit])
+        best = tuple(hits[: request.limit])
         named = {hit.session for hit in best}
         lines = (self._lines(project, owner) for project, owner in self.owned)
         return wire.Found(best, tuple(one for each in lines for one in each if one.key in named))

@@ -34,9 +34,9 @@ def test_a_forgotten_session_leaves_hub_and_other_laptops(
     done = ada.do("forget", "--session", ada.cured(1).session_id, "--yes")
     assert "the team's hub" in done.stdout and "team push" in done.stdout
     assert ada.read("team", "status")["waits"]["forgotten"] == 1
-    told = ada.do("team", "push").stdout
-    assert "forgotten on the hub: 1 session" in told
-    assert "0 rows, 0 index entries, 0 stored texts and 0 data keys left" in told
+    output = ada.do("team", "push").stdout
+    assert "forgotten on the hub: 1 session" in output
+    assert "0 rows, 0 index entries, 0 stored texts and 0 data keys left" in output
     assert b"poetry" not in hub.words() and b"another wish" in hub.words()
     bob.do("team", "pull")
     assert b"poetry" not in pulled_words(bob) and b"another wish" in pulled_words(bob)
@@ -91,8 +91,8 @@ def test_a_forgotten_text_leaves_what_was_pulled_from_others(
 @pytest.mark.rows("TEA-07")
 def test_unshare_takes_everything_back(hub: ModelHub, laptop: MakeLaptop) -> None:
     ada, bob = two_people(laptop)
-    told = ada.do("team", "unshare", ada.key, "--yes").stdout
-    assert "everything of github.com/acme/shop" in told
+    output = ada.do("team", "unshare", ada.key, "--yes").stdout
+    assert "everything of github.com/acme/shop" in output
     assert hub.content() == {}
     bob.do("team", "pull")
     assert b"poetry" not in pulled_words(bob)

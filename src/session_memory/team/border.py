@@ -1,4 +1,4 @@
-"""The last look at every text that leaves: private parts, secrets and places of this machine go.
+"""The last redaction of all text that leaves: private parts, secrets, paths of this machine.
 
 What is stored was redacted when it came in, by the rules of that day. Here the rules of today run
 once more, over everything, and names of directories become what they are to the repository.
@@ -57,10 +57,10 @@ class Border:
         return self.value(msgspec.json.decode(self._redactor.redact_json(plain)))
 
     def _relative(self, text: str) -> str:
-        for place in self._places:
-            text = text.replace(f"{place}/", "").replace(f"{place}\\", "")
-            text = re.sub(rf"{re.escape(place)}(?![\w.-])", ".", text)
-            dashed = place.replace("/", "-")
+        for root in self._places:
+            text = text.replace(f"{root}/", "").replace(f"{root}\\", "")
+            text = re.sub(rf"{re.escape(root)}(?![\w.-])", ".", text)
+            dashed = root.replace("/", "-")
             text = re.sub(rf"(?<![\w.]){re.escape(dashed)}(?![\w.])", ".", text)
         if len(self._home) > 1:
             text = re.sub(rf"{re.escape(self._home)}(?![\w.-])", "~", text)

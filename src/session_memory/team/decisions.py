@@ -29,7 +29,7 @@ NAME_CHARS = 80
 
 
 def pseudonym() -> str:
-    """A name that says nothing about a person."""
+    """A name that does not identify a person."""
     return f"member-{secrets.token_hex(3)}"
 
 
@@ -70,9 +70,9 @@ def join(data: Path, url: str, invite: str, name: str) -> Membership:
     return joined
 
 
-def team_name(project: Project, given: str | None) -> str:
+def team_name(project: Project, chosen_name: str | None) -> str:
     """What the team calls a project: its normalised remote, or the name that was given."""
-    name = (given or project.remote or "").strip()
+    name = (chosen_name or project.remote or "").strip()
     if not name:
         raise UsageError(
             f"{project.key} has no remote, so others cannot know which project it is",
@@ -111,10 +111,10 @@ def unshare(data: Path, keys: tuple[str, ...]) -> Membership:
     joined = read_membership(data)
     assert joined is not None
     for key in keys:
-        known = joined.of(key)
-        if known is None:
+        shared = joined.of(key)
+        if shared is None:
             raise UsageError(f"{key} is not shared", hint="`session-memory team status` lists them")
-        project = known.project
+        project = shared.project
         change_outbox(data, lambda box, name=project: box.with_unshared(name))
         joined = joined.without(key)
         write_membership(data, joined)
@@ -137,7 +137,7 @@ def leave(data: Path, client: HubClient, *, force: bool) -> None:
     try:
         client.post("/v1/leave", None, wire.Done)
     except HubRefused as error:
-        if not (force or error.reason.startswith("token")):  # it ended already
+        if not (force or error.reason.startswith("token")):  # the token has ended already
             raise
     except HubUnavailable:
         if not force:

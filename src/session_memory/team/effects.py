@@ -33,18 +33,18 @@ def team_effects(data: Path, joined: Membership, client: HubClient) -> list[Team
             effect = _effect(shared)
             if effect is None or shared.member == joined.member:
                 continue
-            place = (effect.pattern_id, shared.member)
-            if place not in newest or newest[place].measured_at < effect.measured_at:
-                newest[place] = effect
-    found: list[TeamEffect] = []
+            key = (effect.pattern_id, shared.member)
+            if key not in newest or newest[key].measured_at < effect.measured_at:
+                newest[key] = effect
+    effects: list[TeamEffect] = []
     for pattern in read_catalog(data).patterns.values():
         name = likeness(joined.key, "pattern", pattern.id)
         verdicts = sorted(e.verdict for (rule, _), e in newest.items() if rule == name)
         if verdicts:
             counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
             text = pattern.current.text
-            found.append(TeamEffect(pattern.id, text, len(verdicts), counts))
-    return sorted(found, key=lambda each: (-each.people, each.pattern))
+            effects.append(TeamEffect(pattern.id, text, len(verdicts), counts))
+    return sorted(effects, key=lambda each: (-each.people, each.pattern))
 
 
 def _effect(shared: SharedItem) -> Effect | None:

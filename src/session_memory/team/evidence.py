@@ -47,25 +47,25 @@ def sessions_of_others(data: Path) -> list[OthersSession]:
     """
     digests: dict[tuple[str, str], SharedItem] = {}
     cures: dict[tuple[str, str], list[Cure]] = {}
-    for known in all_pulled(data):
-        for shared in known.all:
-            place = (shared.member, shared.item.session or "")
+    for pulled in all_pulled(data):
+        for shared in pulled.all:
+            session_name = (shared.member, shared.item.session or "")
             if shared.item.kind == "digest":
-                digests[place] = shared
+                digests[session_name] = shared
             elif shared.item.kind == "cure":
                 cure = read_cure(shared.item.body)
-                cures.setdefault(place, []).extend([cure] if cure else [])
-    found: list[OthersSession] = []
+                cures.setdefault(session_name, []).extend([cure] if cure else [])
+    sessions: list[OthersSession] = []
     for (member, key), shared in digests.items():
         digest = read_digest(shared.item.body, cures.get((member, key), []))
         if digest is not None:
             at = digest.last_at or shared.item.at
-            found.append(OthersSession(key, member, shared.author, shared.project, at, digest))
-    return sorted(found, key=lambda each: (-(each.at or 0), each.member, each.key))
+            sessions.append(OthersSession(key, member, shared.author, shared.project, at, digest))
+    return sorted(sessions, key=lambda each: (-(each.at or 0), each.member, each.key))
 
 
 def read_digest(body: msgspec.Raw, cures: list[Cure]) -> Digest | None:
-    """A digest that was shared, with the cures that were shared beside it."""
+    """A digest that was shared, with the cures that were shared with it."""
     try:
         plain: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
         bare = msgspec.convert({**plain, "source_fingerprint": "", "cures": []}, Digest)
@@ -96,7 +96,7 @@ class _OthersFailures(msgspec.Struct, frozen=True):
 
     def failures(self, about: str = "") -> Iterator[Failures]:
         """As detection reads them; the session is named by who shared it."""
-        del about  # all of them are here
+        del about  # all failures are returned
         people = _numbers(self.sessions)
         for each in self.sessions:
             yield Failures(
@@ -155,16 +155,16 @@ def _name_of(sessions: Iterable[OthersSession], member: str) -> str:
     return next(each.author for each in sessions if each.member == member)
 
 
-def _mined(place: int, session: OthersSession, numbers: Mapping[str, int]) -> Mined:
-    found = signals(session.digest, SessionProject(session.project, ()))
+def _mined(index: int, session: OthersSession, numbers: Mapping[str, int]) -> Mined:
+    mined_signals = signals(session.digest, SessionProject(session.project, ()))
     return Mined(
-        -1 - place,
+        -1 - index,
         numbers[session.member],
         session.digest.flavor,
         session.author,
         session.project,
         session.at,
-        found,
+        mined_signals,
     )
 
 

@@ -1,4 +1,4 @@
-"""What forgetting does to the team's files: an outbox of hashes, and no word left in what came."""
+"""Forgetting in the team's files: an outbox of hashes, and words removed from what was pulled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from session_memory.team.pulled import all_pulled, drop_pulled, write_pulled
 Rewrite = Callable[[str], str]
 
 
-def forget_sessions(data: Path, store: SessionReader, gone: ForgottenSessions) -> int:
+def forget_sessions(data: Path, store: SessionReader, forgotten: ForgottenSessions) -> int:
     """Note which sessions the hub must forget; returns how many it was sent or may be sent now.
 
     Called while the rows are still there, and once more when they are not: the outbox is a set.
@@ -31,20 +31,20 @@ def forget_sessions(data: Path, store: SessionReader, gone: ForgottenSessions) -
     ledger = read_ledger(data)
     sent = {
         (project, entry.session)
-        for project, known in ledger.projects.items()
-        for entry in known.entries.values()
+        for project, pushed in ledger.projects.items()
+        for entry in pushed.entries.values()
     }
     shared = {each.key: each.project for each in joined.shared}
     waiting: dict[str, set[str]] = {}
-    for flavor, external_id in gone.sessions:
+    for flavor, external_id in forgotten.sessions:
         name = session_key(joined.key, flavor, external_id)
         for project in ledger.projects:
             if (project, name) in sent:
                 waiting.setdefault(project, set()).add(name)
         # A push that runs right now may be about to send it.
-        here = store.own_session(external_id, flavor)
-        if here is not None and here.project_key in shared:
-            waiting.setdefault(shared[here.project_key], set()).add(name)
+        stored = store.own_session(external_id, flavor)
+        if stored is not None and stored.project_key in shared:
+            waiting.setdefault(shared[stored.project_key], set()).add(name)
     before = read_outbox(data)
     new = {
         project: names - before.sessions(project)
@@ -53,8 +53,8 @@ def forget_sessions(data: Path, store: SessionReader, gone: ForgottenSessions) -
     }
     if new:
         change_outbox(data, lambda outbox: _with(outbox, new))
-    empty = {shared[key] for key in gone.project_keys if key in shared}
-    drop_pulled(data, lambda known: known.project in empty)
+    empty = {shared[key] for key in forgotten.project_keys if key in shared}
+    drop_pulled(data, lambda pulled: pulled.project in empty)
     return sum(len(names) for names in waiting.values())
 
 
@@ -65,13 +65,13 @@ def _with(outbox: Outbox, waiting: dict[str, set[str]]) -> Outbox:
 
 
 def rewrite_pulled(data: Path, rewrite: Rewrite) -> None:
-    """Drop every item of others that holds words that must go: its owner has the whole."""
-    for known in all_pulled(data):
-        kept = {name: each for name, each in known.items.items() if not _says(each, rewrite)}
-        before = {name: each for name, each in known.before.items() if not _says(each, rewrite)}
-        if len(kept) + len(before) < len(known.items) + len(known.before):
-            known.items, known.before = kept, before
-            write_pulled(data, known)
+    """Drop every item of others that contains the words to forget: its owner still has it."""
+    for pulled in all_pulled(data):
+        items = {name: each for name, each in pulled.items.items() if not _says(each, rewrite)}
+        before = {name: each for name, each in pulled.before.items() if not _says(each, rewrite)}
+        if len(items) + len(before) < len(pulled.items) + len(pulled.before):
+            pulled.items, pulled.before = items, before
+            write_pulled(data, pulled)
 
 
 def is_in_pulled(data: Path, rewrite: Rewrite) -> bool:

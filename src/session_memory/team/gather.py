@@ -1,4 +1,4 @@
-"""What of a shared project may leave now: read from the store and the files beside it.
+"""What of a shared project may leave now: read from the store and the files next to it.
 
 A project's own file may forbid; what it forbids after it was shared is taken back by the next push.
 """
@@ -49,10 +49,10 @@ class Group(msgspec.Struct, frozen=True):
 
     session: str | None
     stamp: str
-    """Equal while what the items are made of is; '' where that is not known."""
+    """A hash of what the items are made of; '' where that is not known."""
     make: Callable[[], Iterator[Draft]]
     keeps: Callable[[Entry], bool] = lambda _entry: False
-    """What stays on the hub though it cannot be made any more."""
+    """Selects items that stay on the hub although they cannot be made any more."""
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -79,8 +79,8 @@ def gather(machine: Machine, share: SharedProject, team_key: bytes) -> Outgoing:
             return Outgoing(None, iter(()), waits=rules.unreadable)
         excluded += rules.exclude
         if lower := _lower(level, rules.team if rules.enabled else "none"):
-            said = lower[0] or "nothing"
-            warnings.append(f"{rules.file} allows {said} to leave: {share.project}")
+            allowed = lower[0] or "nothing"
+            warnings.append(f"{rules.file} allows {allowed} to leave: {share.project}")
             level = lower[0]
     redactor, warned = make_redactor(machine.store.tag_key, machine.config.redact)
     pauses = read_pauses(str(machine.data))
@@ -178,7 +178,7 @@ def _roots(project: Project | None) -> list[str]:
 
 
 def _lower(level: Level | None, allowed: str) -> tuple[Level | None] | None:
-    """The level that is left where less is allowed than was decided; None where all of it is."""
+    """The level that remains if less is allowed than was decided; None if all of it is."""
     if level is None:
         return None
     if allowed not in LEVELS:
@@ -195,10 +195,10 @@ def _memory_lines(data: Path, roots: list[str]) -> Iterator[str]:
         except (OSError, UnfitFile):
             continue
         for line in compact(page.decode("utf-8", "replace")).splitlines():
-            said = line.strip().removeprefix("- ").strip()
-            if line.strip().startswith("- ") and said and said not in seen:
-                seen.add(said)
-                yield said
+            statement = line.strip().removeprefix("- ").strip()
+            if line.strip().startswith("- ") and statement and statement not in seen:
+                seen.add(statement)
+                yield statement
 
 
 class _Stamps(msgspec.Struct, frozen=True):
@@ -209,6 +209,6 @@ class _Stamps(msgspec.Struct, frozen=True):
     """What every item depends on."""
 
     def of(self, *parts: object) -> str:
-        """Equal while all of these are."""
-        known = [__version__, *(msgspec.to_builtins(part) for part in (*self.always, *parts))]
-        return blake2b(msgspec.json.encode(known), digest_size=16, key=self.key).hexdigest()
+        """A hash of all of these."""
+        values = [__version__, *(msgspec.to_builtins(part) for part in (*self.always, *parts))]
+        return blake2b(msgspec.json.encode(values), digest_size=16, key=self.key).hexdigest()

@@ -1,4 +1,4 @@
-"""What a hub sends, as the values of a store that it is read as."""
+"""Converts what a hub sends into the values of a store."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def beginning_of(number: int) -> str:
     return f"{number - FIRST_NUMBER:0{_DIGITS}x}"
 
 
-def project_of(place: int, name: str) -> Project:
+def project_of(index: int, name: str) -> Project:
     """A shared project."""
-    return Project(FIRST_NUMBER + place, name, None, remote=name, source=SOURCE)
+    return Project(FIRST_NUMBER + index, name, None, remote=name, source=SOURCE)
 
 
 def title_of(line: wire.SessionLine) -> str:
@@ -121,8 +121,8 @@ def observation_of(
     key, at = hit
     try:
         plain = msgspec.json.decode(body, type=dict[str, object])
-        given = {**plain, "text": text, "session": session, "event": None}
-        return msgspec.convert({**given, "hash": key[:24], "at": at}, Observation)
+        fields = {**plain, "text": text, "session": session, "event": None}
+        return msgspec.convert({**fields, "hash": key[:24], "at": at}, Observation)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -121,8 +121,8 @@ class Drafts:
         for field in _LOCAL_DIGEST:
             body.pop(field, None)
         body["flavor"] = session.flavor
-        said = [body.get("objective") or "", *body["decisions"], *body["open_items"]]
-        text = "\n".join(line for line in said if line)
+        texts = [body.get("objective") or "", *body["decisions"], *body["open_items"]]
+        text = "\n".join(line for line in texts if line)
         draft = self._draft("digest", (name,), body, text=text, session=name, at=session.started_at)
         return _ranked(draft, digest.events)
 
@@ -215,7 +215,7 @@ class Drafts:
     def _event(self, event: SessionEvent) -> dict[str, Any]:
         clean = self._border.text
         text = clean(event.text or "")
-        said = {
+        fields = {
             "seq": event.seq,
             "kind": event.kind,
             "origin": event.origin,
@@ -230,8 +230,10 @@ class Drafts:
             "command": clean(event.command) if event.command else None,
             "label": clean(event.label) if event.label else None,
         }
-        kept = {name: value for name, value in said.items() if value not in (None, "", [], False)}
-        return {"seq": event.seq, **kept}
+        filled = {
+            name: value for name, value in fields.items() if value not in (None, "", [], False)
+        }
+        return {"seq": event.seq, **filled}
 
     def _draft(
         self,

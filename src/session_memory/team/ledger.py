@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     kind: str
     session: str | None
     confirmed: bool = False
-    """The hub said that it has it."""
+    """The hub confirmed that it has the item."""
 
 
 class ProjectLedger(msgspec.Struct):
@@ -42,9 +42,9 @@ class ProjectLedger(msgspec.Struct):
     gone: dict[str, int] = {}
     """Items that were taken back: should they come again, it is with a higher rank."""
     stamps: dict[str, str] = {}
-    """Of each session whose items the hub has: what they were made of."""
+    """For each session whose items the hub has, a hash of what they were made of."""
     generation: int = 0
-    """Of the sharing that it was sent in: every change of level begins a new one."""
+    """The generation of the sharing it was sent in: every change of level begins a new one."""
 
     def manifest(self, key: bytes) -> str:
         """All entries as one hash."""
@@ -52,11 +52,11 @@ class ProjectLedger(msgspec.Struct):
 
     @property
     def unconfirmed(self) -> set[str]:
-        """Items of which nobody knows whether the hub has them."""
+        """Items that the hub may or may not have."""
         return {key for key, entry in self.entries.items() if not entry.confirmed}
 
     def confirm(self, keys: Iterable[str]) -> None:
-        """The hub has these."""
+        """Record that the hub has these."""
         for key in keys:
             if key in self.entries:
                 self.entries[key] = msgspec.structs.replace(self.entries[key], confirmed=True)
@@ -128,5 +128,5 @@ def read_ledger(data: Path) -> Ledger:
 
 
 def write_ledger(data: Path, ledger: Ledger) -> None:
-    """Keep it, before anything of it is sent."""
+    """Write the ledger; call it before anything is sent."""
     replace_file(private_dir(folder(data)) / SENT, msgspec.json.encode(ledger))

@@ -116,10 +116,10 @@ def session_lines(text: wire.SessionText) -> Iterator[Line]:
 
 
 def _digest(text: wire.SessionText) -> Digest | None:
-    found = [shared.item for shared in text.items]
-    read = (read_cure(item.body) for item in found if item.kind == "cure")
+    items = [shared.item for shared in text.items]
+    read = (read_cure(item.body) for item in items if item.kind == "cure")
     cures: list[Cure] = [cure for cure in read if cure is not None]
-    bodies = [item.body for item in found if item.kind == "digest"]
+    bodies = [item.body for item in items if item.kind == "digest"]
     return read_digest(bodies[0], cures) if bodies else None
 
 
@@ -129,8 +129,8 @@ def _observations(text: wire.SessionText) -> Iterator[Observation]:
             continue
         try:
             plain = msgspec.json.decode(shared.item.body, type=dict[str, object])
-            given = {**plain, "text": shared.item.text, "session": 0, "event": None}
-            known = {"hash": shared.item.key[:16], "at": shared.item.at}
-            yield msgspec.convert({**given, **known}, Observation)
+            fields = {**plain, "text": shared.item.text, "session": 0, "event": None}
+            key_and_time = {"hash": shared.item.key[:16], "at": shared.item.at}
+            yield msgspec.convert({**fields, **key_and_time}, Observation)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue

@@ -70,8 +70,8 @@ def read_outbox(data: Path) -> Outbox:
 
 def change_outbox(data: Path, change: Callable[[Outbox], Outbox]) -> Outbox:
     """Change it; another process may do so at the same time."""
-    place = private_dir(folder(data))
-    with exclusive(str(place / LOCK), "a change of the outbox", wait=True):
+    directory = private_dir(folder(data))
+    with exclusive(str(directory / LOCK), "a change of the outbox", wait=True):
         after = change(read_outbox(data))
-        replace_file(place / OUTBOX, msgspec.json.encode(after))
+        replace_file(directory / OUTBOX, msgspec.json.encode(after))
     return after

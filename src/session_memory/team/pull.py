@@ -50,27 +50,27 @@ def _pull(
     progress: Callable[[str, int], None],
 ) -> ProjectPull:
     result = ProjectPull(project)
-    known = read_pulled(data, project, hub)
-    before = _versions(known.all)
+    pulled = read_pulled(data, project, hub)
+    before = _versions(pulled.all)
     try:
         more = True
         while more:
-            page = client.get("/v1/pull", Pulled, project=project, after=known.cursor, limit=PAGE)
-            moved = page.cursor != known.cursor or page.items or page.deleted or page.restart
-            known.take(page)
-            if moved or not known.complete:
-                write_pulled(data, known)
-            progress(project, len(known.items))
+            page = client.get("/v1/pull", Pulled, project=project, after=pulled.cursor, limit=PAGE)
+            moved = page.cursor != pulled.cursor or page.items or page.deleted or page.restart
+            pulled.take(page)
+            if moved or not pulled.complete:
+                write_pulled(data, pulled)
+            progress(project, len(pulled.items))
             more = page.more
     except HubRefused as error:
         if error.reason.startswith("token"):
             raise
         result.failed, result.hint = error.message, error.hint or ""
-    after = _versions(known.all)
+    after = _versions(pulled.all)
     result.items = len(after)
     result.new = len(after - before)
     result.gone = len({name for name, _ in before} - {name for name, _ in after})
-    result.people = len({shared.member for shared in known.all})
+    result.people = len({shared.member for shared in pulled.all})
     return result
 
 

@@ -44,8 +44,8 @@ class PulledProject(msgspec.Struct):
             _delete(self.before, deleted)
         for shared in page.items:
             name = f"{shared.member} {shared.item.key}"
-            known = self.items.get(name)
-            if known is None or _order(known) <= _order(shared):
+            earlier = self.items.get(name)
+            if earlier is None or _order(earlier) <= _order(shared):
                 self.items[name] = shared
         self.cursor = page.cursor
         if not page.more:
@@ -77,12 +77,12 @@ def _delete(items: dict[str, SharedItem], deleted: Deleted) -> None:
 def read_pulled(data: Path, project: str, hub: str) -> PulledProject:
     """What was pulled of a project; a file that cannot be read is pulled again."""
     try:
-        found = msgspec.json.decode(_path(data, project).read_bytes(), type=PulledProject)
+        pulled = msgspec.json.decode(_path(data, project).read_bytes(), type=PulledProject)
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
         return PulledProject(project, hub)
     except OSError as error:
         raise Refused(f"cannot read {_path(data, project)}: {error}") from None
-    return found if found.hub == hub else PulledProject(project, hub)
+    return pulled if pulled.hub == hub else PulledProject(project, hub)
 
 
 def write_pulled(data: Path, pulled: PulledProject) -> None:
@@ -104,10 +104,10 @@ def drop_pulled(data: Path, unwanted: Callable[[PulledProject], bool]) -> None:
     """Delete the copies of whole projects."""
     for path in sorted((folder(data) / PULLED).glob("*.json")):
         try:
-            known = msgspec.json.decode(path.read_bytes(), type=PulledProject)
+            pulled = msgspec.json.decode(path.read_bytes(), type=PulledProject)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            known = None
-        if known is None or unwanted(known):
+            pulled = None
+        if pulled is None or unwanted(pulled):
             path.unlink(missing_ok=True)
 
 

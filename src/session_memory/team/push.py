@@ -105,8 +105,8 @@ class Push:
         except HubRefused as error:
             if error.reason != "not_shared":
                 raise
-            known = self.client.get("/v1/whoami", wire.WhoAmI).sharing
-            now = next((each for each in known if each.project == share.project), None)
+            sharing = self.client.get("/v1/whoami", wire.WhoAmI).sharing
+            now = next((each for each in sharing if each.project == share.project), None)
             if now is None or now.level is None:
                 raise HubRefused(
                     f"{share.project} is not shared any more: another device took it back",
@@ -142,7 +142,7 @@ class Push:
             if work.is_same():
                 result.unchanged = True
                 return
-            ledger.doubt()  # the hub was restored, or this file is: ask about every item
+            ledger.doubt()  # the hub or this file was restored: ask about every item
             work.send(gather(self.machine, share, self.joined.key))
             result.lost = _drop_lost(ledger)
         work.finish()
@@ -199,7 +199,7 @@ class _ProjectWork(msgspec.Struct, frozen=True):
 
     def _send_batch(self, batch: list[Item]) -> None:
         write_ledger(self.push.machine.data, self.push.ledger)
-        # Asked of the disk each time: what was forgotten a moment ago must not leave now.
+        # Read from disk each time: what was forgotten a moment ago must not leave now.
         forgotten = self._forgotten()
         items = [each for each in batch if each.session not in forgotten]
         lacking = self._lacking(items)
@@ -216,8 +216,8 @@ class _ProjectWork(msgspec.Struct, frozen=True):
         if not items:
             return set()
         pairs = tuple(sorted((each.key, each.hash) for each in items))
-        asked = wire.Missing(self.share.project, pairs)
-        return set(self.push.client.post("/v1/missing", asked, wire.Lacking).keys)
+        request = wire.Missing(self.share.project, pairs)
+        return set(self.push.client.post("/v1/missing", request, wire.Lacking).keys)
 
     def _send(self, items: list[Item], withdrawn: tuple[wire.Tombstone, ...]) -> None:
         body = wire.Push(self.share.project, self.share.generation, tuple(items), withdrawn)

@@ -43,10 +43,10 @@ def read_receipts(data: Path) -> list[Receipt]:
         lines = (folder(data) / RECEIPTS).read_bytes().splitlines()
     except FileNotFoundError:
         return []
-    found: list[Receipt] = []
+    receipts: list[Receipt] = []
     for line in lines:
         try:
-            found.append(msgspec.json.decode(line, type=Receipt))
+            receipts.append(msgspec.json.decode(line, type=Receipt))
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-    return found
+    return receipts

@@ -1,4 +1,4 @@
-"""The parts of a hub as a store that have a name of their own: what recall and `fix` ask."""
+"""The facets of a hub that is read as a store: those that recall and `fix` use."""
 
 from __future__ import annotations
 
@@ -56,36 +56,38 @@ class RemoteScopes:
         kinds = ("events",) if where.of_events else KINDS
         hits: list[Hit] = []
         seen: set[int] = set()
-        for found in store.ask(query, where, kinds).hits:
-            if found.session is None:
+        for remote_hit in store.ask(query, where, kinds).hits:
+            if remote_hit.session is None:
                 continue
-            hit = self._hit(found, number_of(found.session))
+            hit = self._hit(remote_hit, number_of(remote_hit.session))
             if hit is None or hit.event in seen or not self._passes(hit, where):
                 continue
             seen |= {hit.event} if hit.event is not None else set()
             hits.append(hit)
         return hits
 
-    def _hit(self, found: wire.Hit, session: int) -> Hit | None:
+    def _hit(self, remote_hit: wire.Hit, session: int) -> Hit | None:
         store = self._store
-        if found.kind == "events" and found.event is not None:
-            event = event_of(session, found.event, found.text)
+        if remote_hit.kind == "events" and remote_hit.event is not None:
+            event = event_of(session, remote_hit.event, remote_hit.text)
             store.found_events[event.id] = event
-            return Hit(session, found.score, event.id)
-        if found.kind == "cure":
-            cure = read_cure(found.body)
+            return Hit(session, remote_hit.score, event.id)
+        if remote_hit.kind == "cure":
+            cure = read_cure(remote_hit.body)
             if cure is None:
                 return None
             store.found_cures.setdefault(session, []).append(cure)
-            event = failure_of(session, cure, found.at)
+            event = failure_of(session, cure, remote_hit.at)
             store.found_events.setdefault(event.id, event)
-            return Hit(session, found.score, event.id)
-        made = observation_of(found.body, found.text, session, (found.key, found.at))
+            return Hit(session, remote_hit.score, event.id)
+        made = observation_of(
+            remote_hit.body, remote_hit.text, session, (remote_hit.key, remote_hit.at)
+        )
         if made is None:
             return None
-        number = int(found.key[:15], 16)
+        number = int(remote_hit.key[:15], 16)
         store.found_observations[number] = made
-        return Hit(session, found.score, None, number)
+        return Hit(session, remote_hit.score, None, number)
 
     def _passes(self, hit: Hit, where: TextFilter) -> bool:
         store = self._store
@@ -133,9 +135,9 @@ class RemoteScopes:
 
     def rules(self, sessions: list[int]) -> dict[int, tuple[RuleStatement, ...]]:
         """What users said in those that the copy has."""
-        places = self._store.in_copy(sessions)
-        said = self._store.copy.scopes.rules(list(places))
-        return {places[each]: rules for each, rules in said.items()}
+        numbers = self._store.in_copy(sessions)
+        rules_in_copy = self._store.copy.scopes.rules(list(numbers))
+        return {numbers[each]: rules for each, rules in rules_in_copy.items()}
 
     def observed(
         self, sessions: list[int], types: tuple[ObservationType, ...], limit: int | None = None
@@ -159,22 +161,24 @@ class RemoteScopes:
 
     def cures(self, sessions: list[int]) -> dict[int, tuple[Cure, ...]]:
         """Their cures; of sessions that a search found, those that it found."""
-        found = self._store.found_cures
-        known = {
-            each: tuple(found[each]) if each in found else tuple(cures_in(self._store.whole(each)))
+        found_cures = self._store.found_cures
+        cures_by_session = {
+            each: tuple(found_cures[each])
+            if each in found_cures
+            else tuple(cures_in(self._store.whole(each)))
             for each in sessions
         }
-        return {each: cures for each, cures in known.items() if cures}
+        return {each: cures for each, cures in cures_by_session.items() if cures}
 
     def observation(self, name: str) -> Observation | None:
         """One that a search found."""
-        known = self._store.found_observations.values()
-        return next((each for each in known if each.hash == name), None)
+        found_observations = self._store.found_observations.values()
+        return next((each for each in found_observations if each.hash == name), None)
 
     def some_observations(self, ids: list[int]) -> dict[int, Observation]:
         """Those that a search found."""
-        known = self._store.found_observations
-        return {each: known[each] for each in ids if each in known}
+        found_observations = self._store.found_observations
+        return {each: found_observations[each] for each in ids if each in found_observations}
 
     def has_tool(self, name: str) -> bool:
         """Not known: tools are not listed by a hub."""
@@ -193,16 +197,16 @@ class RemoteScopes:
 
     def events(self, ids: list[int]) -> list[SessionEvent]:
         """Events by id, in the order given."""
-        known = self._store.found_events
-        others = [each for each in ids if each not in known]
+        found_events = self._store.found_events
+        others = [each for each in ids if each not in found_events]
         read = {event.id: event for event in self._store.events_at(others)} if others else {}
-        return [event for each in ids if (event := known.get(each) or read.get(each))]
+        return [event for each in ids if (event := found_events.get(each) or read.get(each))]
 
     def check_current(self) -> None:
-        """A hub speaks its version with every answer."""
+        """Nothing to check: every answer of a hub names its version."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Each answer of a hub stands for itself."""
+        """No snapshot: each answer of a hub is independent."""
         return nullcontext()
 
 
@@ -222,10 +226,10 @@ class RemotePatterns:
             yield from self._store.copy.patterns.failures()
             return
         cures: dict[str, list[tuple[Cure, int | None]]] = {}
-        for found in self._store.ask(about, TextFilter(), ("cure",)).hits:
-            cure = read_cure(found.body)
-            if found.session is not None and cure is not None:
-                cures.setdefault(found.session, []).append((cure, found.at))
+        for remote_hit in self._store.ask(about, TextFilter(), ("cure",)).hits:
+            cure = read_cure(remote_hit.body)
+            if remote_hit.session is not None and cure is not None:
+                cures.setdefault(remote_hit.session, []).append((cure, remote_hit.at))
         for key, met in cures.items():
             number = number_of(key)
             session = self._store.session(number)

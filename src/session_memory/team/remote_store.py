@@ -43,7 +43,7 @@ from session_memory.team.membership import Membership
 from session_memory.team.remote_scopes import RemotePatterns, RemoteScopes
 
 MOST_HITS = 50
-"""That a hub gives for one question."""
+"""How many hits a hub returns for one question."""
 PAGE = 200
 HIT_CHARS = 2_000
 COPIED = {
@@ -119,7 +119,7 @@ class RemoteStore:
         project = next((p.key for p in self._projects.values() if p.id == where.project_id), None)
         if where.project_id is not None and project is None:
             return wire.Found(())
-        asked = wire.Search(
+        request = wire.Search(
             query[:4_000],
             projects=(project,) if project else tuple(self._projects),
             kinds=tuple(kinds),
@@ -128,12 +128,12 @@ class RemoteStore:
             session=self.session(where.session).external_id if where.session else None,
             limit=MOST_HITS,
         )
-        if not asked.projects:  # none would mean every project of the team
+        if not request.projects:  # none would mean every project of the team
             return wire.Found(())
-        found = self._client.post("/v1/search", asked, wire.Found)
-        for line in found.sessions:
+        answer = self._client.post("/v1/search", request, wire.Found)
+        for line in answer.sessions:
             self.found_cures.setdefault(self._know(line).id, [])
-        return found
+        return answer
 
     def _know(self, line: wire.SessionLine, *, whole: bool = True) -> Session:
         session = session_of(line, self._projects.get(line.project), whole=whole)
@@ -142,8 +142,8 @@ class RemoteStore:
     def whole(self, number: int) -> wire.SessionText:
         """Everything shared of one session."""
         if number not in self._texts:
-            known = self._headers.get(number)
-            self._fetch(known.external_id if known else beginning_of(number))
+            header = self._headers.get(number)
+            self._fetch(header.external_id if header else beginning_of(number))
         return self._texts[number]
 
     def _fetch(self, key: str) -> int:
@@ -170,16 +170,18 @@ class RemoteStore:
 
     def copied_line(self, number: int) -> SessionLine | None:
         """What the copy knows of a session, where there is a copy: more than its header says."""
-        place = next(iter(self.in_copy([number])), None) if self._copied is not None else None
-        line = self.copy.scopes.line(place) if place is not None else None
+        copied_number = (
+            next(iter(self.in_copy([number])), None) if self._copied is not None else None
+        )
+        line = self.copy.scopes.line(copied_number) if copied_number is not None else None
         return line and renamed(line, self.session(number).project_id)
 
     def named(self, observations: Iterable[Observation]) -> list[Observation]:
         """Observations of the copy, with our numbers of their sessions and events."""
-        found = list(observations)
-        keys = {each: self.copy.session(each).external_id for each in {o.session for o in found}}
+        copied = list(observations)
+        keys = {each: self.copy.session(each).external_id for each in {o.session for o in copied}}
         made: list[Observation] = []
-        for each in found:
+        for each in copied:
             number = number_of(keys[each.session])
             event = each.event and self._event_of(each.event, number)
             made.append(msgspec.structs.replace(each, session=number, event=event))
@@ -195,10 +197,10 @@ class RemoteStore:
     def observations(self, query: ObservationQuery) -> list[Observation]:
         """Those of the copy that fit."""
         if query.session is not None:
-            place = next(iter(self.in_copy([query.session])), None)
-            if place is None:
+            copied_number = next(iter(self.in_copy([query.session])), None)
+            if copied_number is None:
                 return []
-            query = msgspec.structs.replace(query, session=place)
+            query = msgspec.structs.replace(query, session=copied_number)
         return self.named(self.copy.observations(query))
 
     # --- SessionReader ---
@@ -216,15 +218,15 @@ class RemoteStore:
                 "a hub does not know how sessions ended",
                 hint="list them without --outcome; `show` tells it of one whose digest is shared",
             )
-        found: list[Session] = []
-        wanted = None if query.limit is None else query.offset + query.limit
+        matching: list[Session] = []
+        end = None if query.limit is None else query.offset + query.limit
         listed = [self._listed(name) for name in self._projects if query.project in (None, name)]
         for session in heapq.merge(*listed, key=lambda each: -(each.started_at or 0)):
             if _fits(session, query):
-                found.append(session)
-            if wanted is not None and len(found) >= wanted:
+                matching.append(session)
+            if end is not None and len(matching) >= end:
                 break
-        return found[query.offset if wanted is not None else 0 : wanted]
+        return matching[query.offset if end is not None else 0 : end]
 
     def _listed(self, project: str) -> Iterator[Session]:
         after: str | None = None
@@ -294,8 +296,8 @@ class RemoteStore:
     def events_at(self, event_ids: Sequence[int]) -> list[SessionEvent]:
         """Events by their ids, in that order."""
         sessions = {split(each)[0] for each in event_ids}
-        known = {event.id: event for session in sessions for event in self.events(session)}
-        return [known[each] for each in event_ids if each in known]
+        events_by_id = {event.id: event for session in sessions for event in self.events(session)}
+        return [events_by_id[each] for each in event_ids if each in events_by_id]
 
     def text(self, event: SessionEvent) -> str:
         """The text of one event."""

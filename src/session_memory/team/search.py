@@ -20,7 +20,7 @@ def search_team(data: Path, request: SearchRequest) -> tuple[wire.Hit, ...]:
     )
     if not projects:  # an empty list would mean every project of the team
         return ()
-    asked = wire.Search(
+    hub_request = wire.Search(
         request.query,
         projects=projects,
         kinds=KINDS,
@@ -31,6 +31,6 @@ def search_team(data: Path, request: SearchRequest) -> tuple[wire.Hit, ...]:
     )
     client = HubClient(joined.url, joined.token)
     try:
-        return client.post("/v1/search", asked, wire.Found).hits
+        return client.post("/v1/search", hub_request, wire.Found).hits
     finally:
         client.close()
