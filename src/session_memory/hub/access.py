@@ -34,10 +34,10 @@ def authenticate(connection: Connection, header: str | None, now: datetime) -> C
         connection.execute(
             "UPDATE hub.device SET seen_on = %s WHERE id = %s", (now.date(), token.id)
         )
-    known = connection.execute("SELECT key, id FROM hub.project").fetchall()
+    rows = connection.execute("SELECT key, id FROM hub.project").fetchall()
     team = connection.execute("SELECT name FROM hub.team").fetchone()
     assert team is not None
-    projects = {key: number for key, number in known if "*" in allowed or key in allowed}
+    projects = {key: number for key, number in rows if "*" in allowed or key in allowed}
     caller = Caller(team_id, team[0], token.id, member, projects, tuple(allowed))
     limit_to(connection, caller)
     return caller

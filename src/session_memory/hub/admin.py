@@ -1,4 +1,4 @@
-"""What who runs a hub does: teams, invites, devices, revoking, the audit."""
+"""Administration of a hub: teams, invites, devices, revoking, the audit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class AuditLine(msgspec.Struct, frozen=True):
-    """One access."""
+    """One request in the audit."""
 
     at: datetime
     device: str | None
@@ -83,36 +83,36 @@ class Invitation(msgspec.Struct, frozen=True):
     device_days: int | None = None
 
 
-def invite(pool: Pool, wanted: Invitation, now: datetime) -> Invited:
+def invite(pool: Pool, invitation: Invitation, now: datetime) -> Invited:
     """Make an invite; the team is made with its first one."""
-    if not wanted.team.strip() or not wanted.team.isprintable():
+    if not invitation.team.strip() or not invitation.team.isprintable():
         raise UsageError("a team needs a name")
     token = new_token("invite")
-    ends = now + timedelta(days=wanted.days)
+    ends = now + timedelta(days=invitation.days)
     with transaction(pool) as connection:
-        team = _team(connection, wanted.team, create=True)
-        for project in wanted.projects:
+        team = _team(connection, invitation.team, create=True)
+        for project in invitation.projects:
             if project != "*":
                 connection.execute(
                     "INSERT INTO hub.project (team_id, key) VALUES (%s, %s) ON CONFLICT DO NOTHING",
                     (team, project),
                 )
-        if wanted.member is not None:
-            known = connection.execute(
-                "SELECT 1 FROM hub.member WHERE id = %s", (wanted.member,)
+        if invitation.member is not None:
+            member = connection.execute(
+                "SELECT 1 FROM hub.member WHERE id = %s", (invitation.member,)
             ).fetchone()
-            if known is None:
+            if member is None:
                 raise NotFound(
-                    f"there is no member {wanted.member} in {wanted.team}",
+                    f"there is no member {invitation.member} in {invitation.team}",
                     hint="`session-memory hub devices` lists them",
                 )
         connection.execute(
             "INSERT INTO hub.invite (id, team_id, member_id, token_hash, projects, device_days,"
             " expires_at) VALUES (%s, %s, %s, %s, %s, %s, %s)",
-            (token.id, team, wanted.member, token.hash, list(wanted.projects),
-             wanted.device_days, ends),
+            (token.id, team, invitation.member, token.hash, list(invitation.projects),
+             invitation.device_days, ends),
         )  # fmt: skip
-    return Invited(token.id, str(token), wanted.team, wanted.projects, ends)
+    return Invited(token.id, str(token), invitation.team, invitation.projects, ends)
 
 
 def devices(pool: Pool, team: str, now: datetime) -> list[Device]:
@@ -178,7 +178,7 @@ def prune_audit(url: str, before: datetime, *, dry_run: bool = False) -> int:
             ).fetchone()
             return row[0] if row else 0
         total = 0
-        while True:  # in steps, so that nobody waits for one long transaction
+        while True:  # in steps: one long transaction would block others
             deleted = connection.execute(
                 "DELETE FROM hub.audit WHERE id IN"
                 " (SELECT id FROM hub.audit WHERE at < %s ORDER BY at LIMIT %s)",

@@ -32,7 +32,7 @@ from session_memory.hub.limits import Rate
 from session_memory.hub.objects import Texts
 
 PER_SECOND, BURST = 20.0, 200
-"""Requests of one device: a first push of a large store is a burst, and waits when told to."""
+"""Requests of one device: the first push of a large store is a burst, and slows down on demand."""
 FAILED_PER_SECOND, FAILED_BURST = 0.2, 20
 """Requests without a valid token, from one address."""
 PUSHES_AT_ONCE, PUSHES_WAITING = 2, 6
@@ -40,9 +40,9 @@ PUSHES_AT_ONCE, PUSHES_WAITING = 2, 6
 One at a time while somebody searches. So many may wait; others are told to come again, before their
 laptops give up."""
 SEARCHES_AT_ONCE = min(12, max(4, 2 * (os.cpu_count() or 1)))
-"""Further ones wait for their turn: all at once they would all be late."""
+"""Further ones wait for their turn: run all at once, each would be slow."""
 REST_SECONDS = 0.2
-"""How often a push that waits looks whether anybody still searches."""
+"""How often a waiting push checks whether a search is still running."""
 COME_AGAIN_SECONDS = 5
 _SPOKEN = f"{LOWEST_WIRE_VERSION}-{WIRE_VERSION}"
 
@@ -89,19 +89,19 @@ async def _no_such_path(_request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(_request: Request, _error: Exception) -> Response:
-    """An error nobody thought of is in the log of the server; the answer tells nothing of it."""
+    """An unexpected error goes to the server's log; the answer does not describe it."""
     return _failed(RequestError("unavailable", "the hub failed", "repeat it later"))
 
 
 class _Turns:
-    """Who may work now: those who search, and those who push."""
+    """Schedules requests: searches and pushes."""
 
     def __init__(self) -> None:
         self.searches = CapacityLimiter(SEARCHES_AT_ONCE)
         self.searching = 0
         self.pushes = CapacityLimiter(PUSHES_AT_ONCE)
         self.pushing = 0
-        """With those that wait."""
+        """Including those that wait."""
         self.rested_at = 0.0
         """When the next push may begin while somebody searches."""
 
@@ -127,7 +127,7 @@ async def _push(turns: _Turns, hub: Hub, endpoint: Endpoint, call: Call) -> obje
     turns.pushing += 1
     try:
         async with turns.pushes:
-            # Half of the time belongs to searches alone, where there are any.
+            # While there are searches, half of the time is reserved for them.
             while turns.searching and (rest := turns.rested_at - current_time()) > 0:
                 await sleep(min(rest, REST_SECONDS))
             start = current_time()
@@ -153,14 +153,14 @@ def _serving(hub: Hub, endpoint: Endpoint, turns: _Turns) -> Callable[[Request],
         address = request.client.host if request.client else ""
         try:
             _check_version(request)
-            # Who is not known may not make the hub read or unpack megabytes.
+            # An unknown caller must not make the hub read or unpack megabytes.
             caller = await run_in_threadpool(_caller, hub, endpoint, request, address)
             body = await _body(request)
             call = Call(hub.pool, hub.texts, caller, body, request)
             answer = await answering(turns, hub, endpoint, call)
         except RequestError as error:
             return _failed(error)
-        except ClientDisconnect:  # half of a request came: nobody waits for an answer
+        except ClientDisconnect:  # the request was cut off: nobody waits for an answer
             return Response(status_code=400)
         return Response(
             msgspec.json.encode(answer),
@@ -173,8 +173,8 @@ def _serving(hub: Hub, endpoint: Endpoint, turns: _Turns) -> Callable[[Request],
 
 def _check_version(request: Request) -> None:
     spoken = request.headers.get(WIRE_HEADER, str(WIRE_VERSION))
-    known = spoken.isdecimal() and LOWEST_WIRE_VERSION <= int(spoken) <= WIRE_VERSION
-    if not known:
+    is_known = spoken.isdecimal() and LOWEST_WIRE_VERSION <= int(spoken) <= WIRE_VERSION
+    if not is_known:
         older = spoken.isdecimal() and int(spoken) < LOWEST_WIRE_VERSION
         raise RequestError(
             "wire_version",
@@ -184,12 +184,12 @@ def _check_version(request: Request) -> None:
 
 
 def _caller(hub: Hub, endpoint: Endpoint, request: Request, address: str) -> Caller | None:
-    """Who makes a request; what is refused here is in the audit too."""
+    """The caller of a request; a refusal is recorded in the audit too."""
     if endpoint.is_open:
         return None
     now = hub.clock()
     try:
-        with _trouble_told(), transaction(hub.pool) as connection:
+        with _storage_errors_reported(), transaction(hub.pool) as connection:
             caller = authenticate(connection, request.headers.get("Authorization"), now)
     except RequestError as error:
         _refuse_stranger(hub, endpoint, address, error)
@@ -249,9 +249,9 @@ async def _body(request: Request) -> bytes:
 
 
 def _answer(hub: Hub, endpoint: Endpoint, call: Call) -> object:
-    """Answer a request and write it into the audit; what fails is noted too."""
+    """Answer a request and record it in the audit, also if it fails."""
     try:
-        with _trouble_told():
+        with _storage_errors_reported():
             answer = endpoint.answer(call, hub.clock())
     except RequestError as error:
         if endpoint.is_open:
@@ -264,8 +264,8 @@ def _answer(hub: Hub, endpoint: Endpoint, call: Call) -> object:
     return answer.value
 
 
-class _trouble_told:  # noqa: N801  # reads as a statement
-    """Turns a database or storage that is away into an answer; what was begun is rolled back."""
+class _storage_errors_reported:  # noqa: N801  # reads as a statement
+    """Answers `unavailable` if database or storage cannot be reached; changes are rolled back."""
 
     def __enter__(self) -> None:
         return None
@@ -298,7 +298,7 @@ def _audit(
                 ),
             )
     except (*database.TROUBLE, PoolTimeout) as error:
-        # An access that cannot be noted is not answered; repeating it changes nothing.
+        # A request that cannot be recorded is not answered; repeating it changes nothing.
         raise RequestError("unavailable", "the hub cannot note this request now") from error
 
 

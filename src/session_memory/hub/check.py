@@ -27,9 +27,11 @@ def check_database(connection: Connection) -> list[Finding]:
     hint = "run `session-memory hub init` with the owner's database address"
     if present > schema.newest():
         hint = "upgrade session-memory here: a newer one has changed the database"
-    known = present == schema.newest()
-    findings.append(Finding(f"schema {present}, this program needs {schema.newest()}", known, hint))
-    if known:
+    is_current = present == schema.newest()
+    findings.append(
+        Finding(f"schema {present}, this program needs {schema.newest()}", is_current, hint)
+    )
+    if is_current:
         findings.append(_security(connection))
     return findings
 

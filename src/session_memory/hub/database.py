@@ -22,7 +22,7 @@ SETTINGS = {
     "random_page_cost": "1.1",  # indexes lie in memory or on a fast disk
 }
 TROUBLE = (psycopg.OperationalError, psycopg.InternalError)
-"""What a database raises that is away, starting, full or damaged."""
+"""Errors of a database that is unreachable, starting, full or damaged."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 def open_pool(url: str, size: int = POOL_SIZE) -> Pool:
-    """A pool that makes connections when they are needed."""
+    """A pool that opens connections on demand."""
     return ConnectionPool(
         url,
         min_size=1,
@@ -75,7 +75,7 @@ def transaction(pool: Pool, **settings: str) -> Generator[Connection]:
 def limit(
     connection: Connection, *, team: str = "", member: str = "", projects: str = "", name: str = ""
 ) -> None:
-    """Say what the rest of the transaction may see."""
+    """Set what the rest of the transaction may see."""
     connection.execute(
         "SELECT set_config('app.team', %s, true), set_config('app.member', %s, true),"
         " set_config('app.projects', %s, true), set_config('app.name', %s, true)",

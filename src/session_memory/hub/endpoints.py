@@ -89,7 +89,7 @@ class Call:
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What is sent back, and what the audit says of it."""
+    """The value to send back, and the counts for the audit."""
 
     value: object
     project: str | None = None
@@ -106,7 +106,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     path: str
     answer: Callable[[Call, datetime], Answer]
     is_open: bool = False
-    """No token of a device is needed: joining has its own."""
+    """No device token is needed: joining uses an invite."""
 
 
 def _join(call: Call, now: datetime) -> Answer:
@@ -201,8 +201,8 @@ def _prove(call: Call, _now: datetime) -> Answer:
 
 def _search(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Search)
-    found = reading.search(call.pool, call.texts, call.known, request)
-    return Answer(found, ",".join(request.projects)[:300] or None, len(found.hits))
+    answer = reading.search(call.pool, call.texts, call.known, request)
+    return Answer(answer, ",".join(request.projects)[:300] or None, len(answer.hits))
 
 
 def _projects(call: Call) -> tuple[str | None, list[int]]:
@@ -232,15 +232,15 @@ def _numbers(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
     with as_caller(call.pool, call.known) as connection:
         since, until = call.number("since"), call.number("until")
-        found = reading.numbers(connection, numbers, since, until)
-    return Answer(found, project, len(found.items))
+        answer = reading.numbers(connection, numbers, since, until)
+    return Answer(answer, project, len(answer.items))
 
 
 def _rules(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
     with as_caller(call.pool, call.known) as connection:
-        found = reading.rules(connection, numbers)
-    return Answer(found, project, len(found.items))
+        answer = reading.rules(connection, numbers)
+    return Answer(answer, project, len(answer.items))
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

@@ -48,13 +48,13 @@ def erase_items(connection: Connection, where: LiteralString, values: tuple[Any,
     ).fetchall()
     if not deleted:
         return Erasing()
-    gone = tuple(Gone(*row) for row in deleted)
-    numbers = [each.id for each in gone]
+    erased = tuple(Gone(*row) for row in deleted)
+    numbers = [each.id for each in erased]
     connection.execute("DELETE FROM hub.posting WHERE item_id = ANY(%s)", (numbers,))
     connection.execute("DELETE FROM hub.word_order WHERE item_id = ANY(%s)", (numbers,))
-    keys = [each.vault_key for each in gone if each.vault_key is not None]
-    objects = sorted({each.object for each in gone if each.object is not None})
-    return Erasing(gone, tuple(_listed(connection, keys, objects)))
+    keys = [each.vault_key for each in erased if each.vault_key is not None]
+    objects = sorted({each.object for each in erased if each.object is not None})
+    return Erasing(erased, tuple(_listed(connection, keys, objects)))
 
 
 def _listed(connection: Connection, keys: list[str], objects: list[str]) -> list[int]:
@@ -111,10 +111,10 @@ def apply_tombstones(part: Part, tombstones: tuple[Tombstone, ...]) -> Erasing:
     return erased
 
 
-def _remember(part: Part, targets: list[tuple[str, str]], gone: tuple[Gone, ...]) -> None:
+def _remember(part: Part, targets: list[tuple[str, str]], erased: tuple[Gone, ...]) -> None:
     """Keep the numbers of what a tombstone deleted, and the names of its keys, for a proof."""
     by_target: dict[tuple[str, str], list[Gone]] = {}
-    for each in gone:
+    for each in erased:
         for target in (("item", each.key), ("session", each.session or "")):
             by_target.setdefault(target, []).append(each)
     with part.connection.cursor() as cursor:

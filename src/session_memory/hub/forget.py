@@ -49,10 +49,10 @@ def forget(pool: Pool, texts: Texts, caller: Caller, project: int, request: Forg
 
 
 def share(
-    pool: Pool, texts: Texts, caller: Caller, project: int, wanted: tuple[str, Level]
+    pool: Pool, texts: Texts, caller: Caller, project: int, key_and_level: tuple[str, Level]
 ) -> Sharing:
     """Share a project at a level; what is above a lower one is deleted."""
-    key, level = wanted
+    key, level = key_and_level
     with as_member(pool, caller, project) as part:
         part.lock()
         row = part.execute(
@@ -63,11 +63,13 @@ def share(
             return Sharing(key, level, row[1])
         generation = (row[1] if row else 0) + 1
         _set_sharing(part, level, generation)
-        kept = [kind for kind in LEVEL_OF if LEVELS.index(LEVEL_OF[kind]) <= LEVELS.index(level)]
+        kept_kinds = [
+            kind for kind in LEVEL_OF if LEVELS.index(LEVEL_OF[kind]) <= LEVELS.index(level)
+        ]
         erased = erase_items(
             part.connection,
             "i.project_id = %s AND i.member_id = %s AND i.kind <> ALL(%s)",
-            (project, caller.member, kept),
+            (project, caller.member, kept_kinds),
         )
         if erased.gone:
             _announce(part)
@@ -76,7 +78,7 @@ def share(
 
 
 def _announce(part: Part) -> None:
-    """Tell others to drop all they have of this member, and to take what is left again."""
+    """Tell others to drop everything of this member and to pull the rest again."""
     part.execute(
         "INSERT INTO hub.tombstone (team_id, project_id, member_id, target, key, rank)"
         " VALUES (%s, %s, %s, 'member', '', %s) ON CONFLICT (project_id, member_id, target, key)"
@@ -137,7 +139,7 @@ def prove(pool: Pool, texts: Texts, caller: Caller, project: int, request: Prove
     targets = {(each.target, each.key) for each in request.targets}
     with as_member(pool, caller, project) as part:
         keys = [key for _, key in targets]
-        known = [
+        tombstones = [
             row
             for row in part.execute(
                 "SELECT target, key, items, vault_keys FROM hub.tombstone"
@@ -146,8 +148,8 @@ def prove(pool: Pool, texts: Texts, caller: Caller, project: int, request: Prove
             ).fetchall()
             if (row[0], row[1]) in targets
         ]
-        items = sorted({number for row in known for number in row[2]})
-        vault_keys = sorted({name for row in known for name in row[3]})
+        items = sorted({number for row in tombstones for number in row[2]})
+        vault_keys = sorted({name for row in tombstones for name in row[3]})
         rows = part.execute(
             "SELECT (SELECT count(*) FROM hub.item i"
             "  LEFT JOIN hub.session s ON s.number = i.session"
@@ -173,7 +175,7 @@ def prove(pool: Pool, texts: Texts, caller: Caller, project: int, request: Prove
         index_entries=rows[1],
         stored_texts=rows[2],
         data_keys=sum(texts.has_key(name) for name in vault_keys),
-        refused={(row[0], row[1]) for row in known} == targets,
+        refused={(row[0], row[1]) for row in tombstones} == targets,
     )
 
 
@@ -184,8 +186,8 @@ def replay(pool: Pool, texts: Texts) -> int:
     committing. Laptops pull and push everything anew then.
     """
     with transaction(pool) as connection:
-        known = {row[0] for row in connection.execute("SELECT name FROM hub.journal").fetchall()}
-    new = [name for name in texts.journal() if name not in known]
+        applied = {row[0] for row in connection.execute("SELECT name FROM hub.journal").fetchall()}
+    new = [name for name in texts.journal() if name not in applied]
     for name in new:
         entry = decode(texts.journal_entry(name))
         finish(pool, texts, _repeat(pool, name, entry).pending)

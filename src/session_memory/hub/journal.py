@@ -44,12 +44,12 @@ def keep_forgotten(
 ) -> None:
     """Journal what is forgotten for good; repeating a request adds nothing."""
     forever = [each for each in tombstones if each.rank == FOREVER]
-    known = part.execute(
+    rows = part.execute(
         "SELECT target, key FROM hub.tombstone WHERE project_id = %s AND member_id = %s"
         " AND key = ANY(%s) AND rank = %s",
         (part.project, part.member, [each.key for each in forever], FOREVER),
     ).fetchall()
-    present = {(str(target), str(key)) for target, key in known}
+    present = {(str(target), str(key)) for target, key in rows}
     new = tuple(each for each in forever if (each.target, each.key) not in present)
     if new:
         journalled(part.connection, texts, Entry(part.team, part.member, project, new))

@@ -1,4 +1,4 @@
-"""Where texts of sessions lie: a directory or a bucket, and beside it the vault with their keys.
+"""Storage of session texts: a directory or bucket, and a separate vault with their keys.
 
 The vault is a second directory or bucket, kept out of every backup and without versions. It holds
 one data key for each stored text, and a journal of what was forgotten and revoked. Deleting a key
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _NONCE = 12
 _KEY_BITS = 256
 TROUBLE = (BaseError, OSError)
-"""What a store raises that is away, full or refuses."""
+"""Errors of a store that is unreachable, full or refuses."""
 
 
 class TextGoneError(Exception):
-    """A text or its key is not there (any more)."""
+    """A text or its key does not exist (any more)."""
 
 
 def open_objects(location: str) -> ObjectStore:
@@ -61,7 +61,7 @@ def open_objects(location: str) -> ObjectStore:
     return LocalStore(directory)
 
 
-class Place(msgspec.Struct, frozen=True):
+class TextLocation(msgspec.Struct, frozen=True):
     """Where an encrypted text lies in an object, and the name of its key."""
 
     object: str
@@ -84,9 +84,9 @@ class Texts:
             [f"keys/{name[:2]}/{name}" for name in (secrets.token_hex(16) for _ in range(count))],
         )
 
-    def store(self, name: str, keys: list[str], texts: list[bytes]) -> list[Place]:
+    def store(self, name: str, keys: list[str], texts: list[bytes]) -> list[TextLocation]:
         """Encrypt texts into one new object; their keys are written first."""
-        places: list[Place] = []
+        locations: list[TextLocation] = []
         packed: list[bytes] = []
         at = 0
         for key_name, text in zip(keys, texts, strict=True):
@@ -94,24 +94,26 @@ class Texts:
             obstore.put(self._vault, key_name, key, mode="create")
             nonce = secrets.token_bytes(_NONCE)
             sealed = nonce + AESGCM(key).encrypt(nonce, text, key_name.encode())
-            places.append(Place(name, at, len(sealed), key_name))
+            locations.append(TextLocation(name, at, len(sealed), key_name))
             packed.append(sealed)
             at += len(sealed)
         obstore.put(self._objects, name, b"".join(packed), mode="create")
-        return places
+        return locations
 
-    def read(self, place: Place) -> bytes:
+    def read(self, location: TextLocation) -> bytes:
         """The text at a place; raises TextGoneError where it or its key was deleted."""
         try:
-            key = bytes(obstore.get(self._vault, place.vault_key).bytes())
+            key = bytes(obstore.get(self._vault, location.vault_key).bytes())
             sealed = bytes(
                 obstore.get_range(
-                    self._objects, place.object, start=place.start, length=place.length
+                    self._objects, location.object, start=location.start, length=location.length
                 )
             )
-            return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], place.vault_key.encode())
+            return AESGCM(key).decrypt(
+                sealed[:_NONCE], sealed[_NONCE:], location.vault_key.encode()
+            )
         except (FileNotFoundError, InvalidTag):
-            raise TextGoneError(place.vault_key) from None
+            raise TextGoneError(location.vault_key) from None
 
     def delete_object(self, name: str) -> None:
         """Delete an object; one that is not there is no error."""
@@ -130,7 +132,7 @@ class Texts:
         return _exists(self._objects, name)
 
     def write_journal(self, name: str, entry: bytes) -> None:
-        """Keep what was forgotten or revoked, for a database that is restored later."""
+        """Record what was forgotten or revoked, for a database that is restored later."""
         obstore.put(self._vault, f"journal/{name}", entry)
 
     def journal(self) -> Iterator[str]:

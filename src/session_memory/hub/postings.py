@@ -29,7 +29,7 @@ MOST_STEMS = 60
 MOST_READ = 20_000
 """Counts that are read to find words like one that is not there."""
 MOST_SIMILAR = 200
-"""Of those, so many are counted."""
+"""How many of those are counted."""
 K1, B = 1.2, 0.75
 """As in SQLite's FTS5."""
 
@@ -61,7 +61,7 @@ class Field(msgspec.Struct, frozen=True):
     values: dict[str, Any]
     most_scored: int
     condition: LiteralString = ""
-    """What a hit `h` of a posting `p` must be besides."""
+    """A further SQL condition on a hit `h` of a posting `p`."""
 
 
 def field_of(number: int, projects: list[int], member: str, request: Search) -> Field:
@@ -82,7 +82,7 @@ def field_of(number: int, projects: list[int], member: str, request: Search) -> 
             parts.append(text)
             values[name] = wanted
     most = MOST_NOTED if number == LESSON else MOST_SCORED
-    if request.projects or request.session:  # so many among few sessions are as common a word
+    if request.projects or request.session:  # among few sessions, this many hits mean a common word
         most //= 4
     if not parts:
         return Field(number, values, most)
@@ -107,7 +107,7 @@ def counts_of(connection: Connection, projects: list[int], stems: Sequence[str])
 def beginning(connection: Connection, projects: list[int], head: str) -> list[str]:
     """Words of events that begin so; only a part where there are very many."""
     rows = connection.execute(
-        # Nothing but the index is read.
+        # Reads only the index.
         "SELECT DISTINCT term FROM (SELECT term FROM hub.word WHERE project_id = ANY(%s)"
         " AND field = 1 AND term >= %s AND term < %s LIMIT %s) AS read",
         (projects, head, head + "\U0010ffff", MOST_READ),
@@ -131,7 +131,7 @@ def scored(
     """The best documents; words of weight 0 are only looked for in those that others found."""
     documents, words = size
     # In a local store events and turns begin with a word for their place, which counts as one.
-    place = 0 if field.number == LESSON else 1
+    extra_words = 0 if field.number == LESSON else 1
     rows = connection.execute(
         "WITH best AS (SELECT p.item_id, p.session, "
         f" {_NUMBER} AS number,"
@@ -155,8 +155,8 @@ def scored(
             "k": K1,
             "k1": K1 + 1,
             "b": B,
-            "place": place,
-            "average": max(1.0, words / max(1, documents) + place),
+            "place": extra_words,
+            "average": max(1.0, words / max(1, documents) + extra_words),
             "limit": MOST_RANKED,
         },
     ).fetchall()
@@ -169,7 +169,7 @@ def scored(
 
 
 def weight_of(count: int, documents: int) -> float:
-    """How much a word tells; one that stands in more than half of the documents next to nothing."""
+    """The weight of a word: next to nothing if more than half of the documents hold it."""
     return max(math.log((documents - count + 0.5) / (count + 0.5)), 1e-6)
 
 
@@ -211,9 +211,9 @@ def newest_with_all(
     if rarest <= FEW_ITEMS or not others:
         return _with_all(connection, field, counts, _WITH_RAREST, (FEW_ITEMS, limit))
     if others[0] > MANY_ITEMS:
-        found = _with_all(connection, field, counts, _WITH_RAREST, (FEW_ITEMS, limit))
-        if len(found) == limit:
-            return found
+        documents = _with_all(connection, field, counts, _WITH_RAREST, (FEW_ITEMS, limit))
+        if len(documents) == limit:
+            return documents
     two: LiteralString = _WITH_TWO + (_SINCE if rarest > MANY_ITEMS else "") + _BOTH
     return _with_all(connection, field, counts, two, (MANY_ITEMS, limit))
 
@@ -254,7 +254,7 @@ def _with_all(
     return [Found(*row) for row in rows]
 
 
-def told_by(
+def session_scores(
     connection: Connection, field: Field, stems: Sequence[str], sessions: Sequence[int]
 ) -> dict[int, float]:
     """How much of these words each session says: store/search_rank.told_by_session in SQL."""
@@ -273,16 +273,16 @@ def told_by(
     return {session: float(score or 0) for session, score in rows}
 
 
-def word_orders(connection: Connection, found: Sequence[Found]) -> dict[int, str]:
+def word_orders(connection: Connection, documents: Sequence[Found]) -> dict[int, str]:
     """The words of events in their order, by document."""
     rows = connection.execute(
         "SELECT d.document, o.words FROM unnest(%s::bigint[], %s::bigint[], %s::smallint[])"
         " AS d (document, item, number)"
         " JOIN hub.word_order o ON o.item_id = d.item AND o.number = d.number",
         (
-            numbers_array(one.document for one in found),
-            numbers_array(one.item for one in found),
-            numbers_array(one.number for one in found),
+            numbers_array(document.document for document in documents),
+            numbers_array(document.item for document in documents),
+            numbers_array(document.number for document in documents),
         ),
     ).fetchall()
     return dict(rows)  # pyright: ignore[reportArgumentType]  # rows of two

@@ -69,7 +69,7 @@ def pull(connection: Connection, caller: Caller, project: int, after: str, limit
     since = _parsed(after, epoch)
     start = since or Cursor()
     horizon = _horizon(connection)
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT changed, list, id FROM ("
         " (SELECT changed, 0 AS list, id FROM hub.tombstone WHERE project_id = %(project)s"
         "   AND changed >= %(changed)s AND changed < %(horizon)s"
@@ -91,7 +91,7 @@ def pull(connection: Connection, caller: Caller, project: int, after: str, limit
             "kinds": list(PULLED),
         },
     ).fetchall()
-    page, more = found[:limit], len(found) > limit
+    page, more = rows[:limit], len(rows) > limit
     end = Cursor(*page[-1]) if more else max(start, _newest(connection, project, horizon))
     return Pulled(
         items=_items(connection, [row[2] for row in page if row[1] == 1]),
@@ -155,10 +155,10 @@ def _named(epoch: str, cursor: Cursor) -> str:
 
 
 def _parsed(text: str, epoch: str) -> Cursor | None:
-    """The place in a cursor; None for none at all, or one of another epoch."""
+    """The position in a cursor; None for an empty cursor or one of another epoch."""
     if not text:
         return None
-    known, *numbers = text.split(".")
+    cursor_epoch, *numbers = text.split(".")
     if len(numbers) != 3 or not all(part.isdecimal() and len(part) < 19 for part in numbers):
         raise RequestError("bad_request", "that is no cursor of this hub", "pull without one")
-    return Cursor(*map(int, numbers)) if known == epoch else None
+    return Cursor(*map(int, numbers)) if cursor_epoch == epoch else None

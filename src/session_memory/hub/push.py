@@ -40,7 +40,7 @@ from session_memory.hub.database import (
 from session_memory.hub.erase import apply_tombstones, check_tombstones, erase_items, finish
 from session_memory.hub.failures import RequestError
 from session_memory.hub.journal import keep_forgotten
-from session_memory.hub.objects import Place, Texts
+from session_memory.hub.objects import TextLocation, Texts
 from session_memory.hub.pull import newest_cursor
 from session_memory.hub.words import (
     MOST_DOCUMENTS,
@@ -78,7 +78,7 @@ def push(pool: Pool, texts: Texts, caller: Caller, project: int, batch: Push) ->
         name, keys = texts.plan(caller.team_id, len(bodies))
         if bodies:
             _note_upload(part.connection, name, keys)
-    places: dict[str, Place] = {}
+    places: dict[str, TextLocation] = {}
     if bodies:
         stored = texts.store(name, keys, [bytes(item.body) for item in bodies])
         places = {item.key: place for item, place in zip(bodies, stored, strict=True)}
@@ -92,41 +92,41 @@ def push(pool: Pool, texts: Texts, caller: Caller, project: int, batch: Push) ->
 
 
 def _write(
-    part: Part, batch: Push, checked: Checked, places: dict[str, Place]
+    part: Part, batch: Push, checked: Checked, locations: dict[str, TextLocation]
 ) -> tuple[Pushed, tuple[int, ...]]:
     """Everything of a batch in one transaction, under the lock of its member."""
     erased = apply_tombstones(part, batch.tombstones)
-    wanted, forgotten = _newer(part, checked.items)
+    newer_items, forgotten = _newer(part, checked.items)
     refused = (*checked.refused, *(Refused(item.key, "forgotten") for item in forgotten))
-    # A text that nobody uploaded was wanted by now only: the device sends the batch again.
-    late = [item for item in wanted if item.kind == "events" and item.key not in places]
+    # Its text became necessary only now and was not uploaded: the device sends the batch again.
+    late = [item for item in newer_items if item.kind == "events" and item.key not in locations]
     if late:
         raise RequestError("unavailable", "the batch met another one of this member", "repeat it")
     replaced = erase_items(
         part.connection,
         "i.project_id = %s AND i.member_id = %s AND i.key = ANY(%s)",
-        (part.project, part.member, [item.key for item in wanted]),
+        (part.project, part.member, [item.key for item in newer_items]),
     )
-    sessions = _sessions(part, wanted)
-    numbers = _insert(part, wanted, sessions, places)
-    _index(part, wanted, numbers, sessions, checked.runs)
-    used = [places[item.key] for item in wanted if item.key in places]
+    sessions = _sessions(part, newer_items)
+    numbers = _insert(part, newer_items, sessions, locations)
+    _index(part, newer_items, numbers, sessions, checked.runs)
+    used = [locations[item.key] for item in newer_items if item.key in locations]
     if used:
         part.execute(
             "DELETE FROM hub.erasure WHERE name = ANY(%s)",
-            ([used[0].object, *(place.vault_key for place in used)],),
+            ([used[0].object, *(location.vault_key for location in used)],),
         )
     whole = not any(each.reason != "forgotten" for each in refused)
     if batch.manifest is not None and whole:
         _keep_manifest(part, batch)
-    present = len(checked.items) - len(wanted) - len(forgotten)
+    present = len(checked.items) - len(newer_items) - len(forgotten)
     pending = (*erased.pending, *replaced.pending)
-    answer = Pushed(len(wanted), present, refused, len(erased.gone))
+    answer = Pushed(len(newer_items), present, refused, len(erased.gone))
     return answer, pending
 
 
 def shared_level(part: Part, generation: int) -> int:
-    """How much the member shares of the project, as a place in LEVELS; or a refusal."""
+    """The member's level for the project, as an index in LEVELS; raises where there is none."""
     row = part.execute(
         "SELECT level, generation FROM hub.sharing WHERE project_id = %s AND member_id = %s",
         (part.project, part.member),
@@ -147,7 +147,7 @@ def _team_key(connection: Connection) -> bytes:
 
 
 def _check(items: tuple[Item, ...], level: int, team_key: bytes) -> Checked:
-    """Tell items that can be taken from those that cannot; of equal keys the newest counts."""
+    """Separate acceptable items from others; of equal keys the newest counts."""
     good: dict[str, Item] = {}
     refused: list[Refused] = []
     runs: dict[str, list[Run]] = {}
@@ -156,8 +156,8 @@ def _check(items: tuple[Item, ...], level: int, team_key: bytes) -> Checked:
         if isinstance(made, str):
             refused.append(Refused(item.key[:64], made))
             continue
-        known = good.get(item.key)
-        if known is None or (item.rank, item.hash) > (known.rank, known.hash):
+        earlier = good.get(item.key)
+        if earlier is None or (item.rank, item.hash) > (earlier.rank, earlier.hash):
             good[item.key], runs[item.key] = item, made
     ordered = tuple(good[key] for key in sorted(good))
     return Checked(ordered, tuple(refused), runs)
@@ -215,7 +215,7 @@ def _newer(part: Part, items: tuple[Item, ...]) -> tuple[list[Item], list[Item]]
             (part.member, part.project, keys, sessions),
         ).fetchall()
     }
-    wanted: list[Item] = []
+    newer_items: list[Item] = []
     forgotten: list[Item] = []
     for item in items:
         kept_away = max(
@@ -224,8 +224,8 @@ def _newer(part: Part, items: tuple[Item, ...]) -> tuple[list[Item], list[Item]]
         if item.rank <= kept_away:
             forgotten.append(item)
         elif (item.rank, item.hash) > present.get(item.key, (-1, "")):
-            wanted.append(item)
-    return wanted, forgotten
+            newer_items.append(item)
+    return newer_items, forgotten
 
 
 def _note_upload(connection: Connection, name: str, keys: list[str]) -> None:
@@ -245,16 +245,16 @@ def _sessions(part: Part, items: list[Item]) -> dict[str, int]:
         " SELECT %s, %s, %s, key FROM unnest(%s::text[]) AS key ON CONFLICT DO NOTHING",
         (part.team, part.project, part.member, keys),
     )
-    found = part.execute(
+    rows = part.execute(
         "SELECT key, number FROM hub.session WHERE project_id = %s AND member_id = %s"
         " AND key = ANY(%s)",
         (part.project, part.member, keys),
     ).fetchall()
-    return dict(found)  # pyright: ignore[reportArgumentType]  # rows of two
+    return dict(rows)  # pyright: ignore[reportArgumentType]  # rows of two
 
 
 def _insert(
-    part: Part, items: list[Item], sessions: dict[str, int], places: dict[str, Place]
+    part: Part, items: list[Item], sessions: dict[str, int], locations: dict[str, TextLocation]
 ) -> dict[str, int]:
     """Insert items; return their numbers by key."""
     with part.connection.cursor() as cursor:
@@ -265,21 +265,21 @@ def _insert(
             [
                 (part.team, part.project, part.member, item.kind, item.key, item.hash, item.rank,
                  sessions.get(item.session or ""), item.seq, item.at, item.likeness,
-                 item.text.encode(), *_where(item, places.get(item.key)))
+                 item.text.encode(), *_where(item, locations.get(item.key)))
                 for item in items
             ],
         )  # fmt: skip
-    found = part.execute(
+    rows = part.execute(
         "SELECT key, id FROM hub.item WHERE project_id = %s AND member_id = %s AND key = ANY(%s)",
         (part.project, part.member, [item.key for item in items]),
     ).fetchall()
-    return dict(found)  # pyright: ignore[reportArgumentType]  # rows of two
+    return dict(rows)  # pyright: ignore[reportArgumentType]  # rows of two
 
 
-def _where(item: Item, place: Place | None) -> tuple[object, ...]:
-    if place is None:
+def _where(item: Item, location: TextLocation | None) -> tuple[object, ...]:
+    if location is None:
         return (bytes(item.body), None, None, None, None)
-    return (None, place.object, place.start, place.length, place.vault_key)
+    return (None, location.object, location.start, location.length, location.vault_key)
 
 
 def _index(
@@ -370,12 +370,12 @@ def sync(part: Part, request: Sync) -> SyncState:
 
 
 def missing(part: Part, request: Missing) -> Lacking:
-    """Which of these items are not there in this version."""
+    """Which of these items the hub lacks in this version."""
     if len(request.items) > MAX_ITEMS:
         raise RequestError("too_large", f"at most {MAX_ITEMS} items can be asked for at once")
     present = part.execute(
         "SELECT key, hash FROM hub.item WHERE project_id = %s AND member_id = %s AND key = ANY(%s)",
         (part.project, part.member, [key for key, _ in request.items]),
     ).fetchall()
-    known = {(str(key), str(content)) for key, content in present}
-    return Lacking(tuple(key for key, content in request.items if (key, content) not in known))
+    versions = {(str(key), str(content)) for key, content in present}
+    return Lacking(tuple(key for key, content in request.items if (key, content) not in versions))

@@ -23,7 +23,7 @@ from session_memory.core.sharing.wire import (
 from session_memory.hub.access import project_of
 from session_memory.hub.database import Caller, Connection, Pool, as_caller
 from session_memory.hub.failures import RequestError
-from session_memory.hub.objects import Place, TextGoneError, Texts
+from session_memory.hub.objects import TextGoneError, TextLocation, Texts
 from session_memory.hub.pull import SHARED_ITEM, shared_item
 from session_memory.hub.search import find
 from session_memory.store import search_rank
@@ -52,7 +52,7 @@ def search(pool: Pool, texts: Texts, caller: Caller, request: Search) -> Found:
         best = ranked.hits[:limit]
         numbers = sorted({ranked.item_of(hit) for hit in best})
         items = _items(connection, numbers)
-        places = _places(connection, numbers)
+        places = _locations(connection, numbers)
         sessions = _headers(connection, {each.item.session for each in items.values()} - {None})
     runs = {number: _events(texts, place) for number, place in places.items()}
     hits = [_hit(hit, ranked.item_of(hit), items, runs) for hit in best]
@@ -99,19 +99,19 @@ def _items(connection: Connection, numbers: list[int]) -> dict[int, SharedItem]:
     return {row[0]: shared_item(row) for row in rows}
 
 
-def _places(connection: Connection, numbers: list[int]) -> dict[int, Place]:
+def _locations(connection: Connection, numbers: list[int]) -> dict[int, TextLocation]:
     rows = connection.execute(
         "SELECT id, object, start, length, vault_key FROM hub.item"
         " WHERE id = ANY(%s) AND object IS NOT NULL",
         (numbers,),
     ).fetchall()
-    return {row[0]: Place(*row[1:]) for row in rows}
+    return {row[0]: TextLocation(*row[1:]) for row in rows}
 
 
-def _events(texts: Texts, place: Place) -> dict[int, EventBody]:
-    """The events at a place by their number; none where they were forgotten meanwhile."""
+def _events(texts: Texts, location: TextLocation) -> dict[int, EventBody]:
+    """The events at a location, by their number; none if they were forgotten meanwhile."""
     try:
-        return {event.seq: event for event in _EVENTS.decode(texts.read(place)).events}
+        return {event.seq: event for event in _EVENTS.decode(texts.read(location)).events}
     except TextGoneError:
         return {}
 
@@ -180,7 +180,9 @@ def session(pool: Pool, texts: Texts, caller: Caller, name: str) -> SessionText:
     is_header = header.item.kind == "session"
     body = bytes(header.item.body) if is_header else b'{"flavor": "unknown"}'
     line = _line((key, header.project, header.member, header.author, body))
-    events = {seq: event for row in places for seq, event in _events(texts, Place(*row)).items()}
+    events = {
+        seq: event for row in places for seq, event in _events(texts, TextLocation(*row)).items()
+    }
     return SessionText(
         line,
         tuple(each for each in shared if each.item.kind not in ("session", "events")),
@@ -191,14 +193,14 @@ def session(pool: Pool, texts: Texts, caller: Caller, name: str) -> SessionText:
 def _whole_key(connection: Connection, name: str) -> str:
     if len(name) < SHORTEST_KEY:
         return name
-    found = connection.execute(
+    keys = connection.execute(
         'SELECT DISTINCT key FROM hub.session WHERE key COLLATE "C" >= %s'
         ' AND key COLLATE "C" < %s LIMIT 2',
         (name, name + "~"),
     ).fetchall()
-    if len(found) > 1:
+    if len(keys) > 1:
         raise RequestError("bad_request", "several sessions begin so", "give more of the key")
-    return str(found[0][0]) if found else name
+    return str(keys[0][0]) if keys else name
 
 
 def rules(connection: Connection, projects: list[int]) -> Rules:

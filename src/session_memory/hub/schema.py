@@ -22,12 +22,12 @@ Connection = psycopg.Connection[tuple[object, ...]]
 def migrations() -> list[tuple[int, str]]:
     """Number and text of every migration, in order."""
     folder = resources.files("session_memory.hub") / "migrations"
-    found = [
+    numbered = [
         (int(matched[1]), entry.read_text(encoding="utf-8"))
         for entry in folder.iterdir()
         if (matched := _NUMBERED.fullmatch(entry.name))
     ]
-    return sorted(found)
+    return sorted(numbered)
 
 
 def newest() -> int:
@@ -100,16 +100,16 @@ def _force_security(connection: Connection) -> None:
 
 
 def _make_role(connection: Connection, role: str, password: str | None) -> None:
-    known = connection.execute(
+    existing_role = connection.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", (role,)
     ).fetchone()
-    if known is not None and known[0]:
+    if existing_role is not None and existing_role[0]:
         raise ConfigError(
             f"the role {role} is a superuser or bypasses row-level security",
             hint="name another one with --role; the hub must not run with such rights",
         )
     name = sql.Identifier(role)
-    if known is None:
+    if existing_role is None:
         connection.execute(
             sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE").format(
                 name

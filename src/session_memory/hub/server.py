@@ -1,4 +1,4 @@
-"""Serves a hub until it is told to stop; any number of instances may run beside each other."""
+"""Serves a hub until it is stopped; any number of instances may run at the same time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Places(msgspec.Struct, frozen=True):
         if self.objects.rstrip("/") == self.vault.rstrip("/"):
             raise ConfigError(
                 "the vault must not be the object storage",
-                hint="keys beside the texts they open would be copied and backed up with them",
+                hint="keys next to the texts they open would be copied and backed up with them",
             )
         return Texts(open_objects(self.objects), open_objects(self.vault))
 
@@ -51,11 +51,11 @@ class Listening(msgspec.Struct, frozen=True):
     certificate: str | None = None
     key: str | None = None
     behind_proxy: bool = False
-    """Something in front of it speaks TLS."""
+    """A proxy in front of it handles TLS."""
 
     @property
     def is_loopback(self) -> bool:
-        """Whether nobody but this machine can reach it."""
+        """Whether only this machine can reach it."""
         if self.host == "localhost":
             return True
         try:

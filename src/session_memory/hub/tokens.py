@@ -47,7 +47,7 @@ def new_token(kind: TokenKind, id: str | None = None) -> Token:
 
 def parse(text: str) -> Token | None:
     """The token in a text; None for anything else."""
-    found = _SHAPE.fullmatch(text)
-    if found is None:
+    match = _SHAPE.fullmatch(text)
+    if match is None:
         return None
-    return Token("device" if found[1] == "smd" else "invite", found[2], found[3])
+    return Token("device" if match[1] == "smd" else "invite", match[2], match[3])

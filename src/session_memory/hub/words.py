@@ -1,4 +1,4 @@
-"""What of an item is found by which words: the same words, in the same way, as in a local store.
+"""The words under which an item is found: the same as in a local store.
 
 The words come from the tokenizer of the local index itself, so both always agree on them.
 """
@@ -21,12 +21,12 @@ from session_memory.core.text.searchable import searchable
 EVENT, TURN, LESSON = 1, 2, 3
 """The fields of the index: events alone, turns with the two before them, lessons."""
 MOST_OFTEN = 127
-"""More occurrences in one document count as so many; BM25 tells no difference up there."""
+"""At most this many occurrences in a document count; BM25 scores barely differ above it."""
 MOST_DOCUMENTS = 255
 """In one run: numbers of documents and occurrences share 15 bits."""
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 MOST_WORDS = 65_535
-"""A longer document counts as so long: lengths have 16 bits."""
+"""A longer document counts as this long: lengths have 16 bits."""
 FEW_HITS = 2
 """Documents of a posting that are not listed as bits too."""
 MAX_TERM = 200
@@ -52,7 +52,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class _Document(NamedTuple):
-    """A text that is found as one."""
+    """A text that is indexed as one document."""
 
     seq: int
     at: int | None
@@ -66,7 +66,7 @@ def words_of(text: str) -> list[str]:
         _local.connection = apsw.Connection(":memory:")
         tokenizer = _local.connection.fts5_tokenizer(*_TOKENIZER)
         _local.tokenizer = tokenizer
-    found = tokenizer(
+    tokens = tokenizer(
         # A lone surrogate is no UTF-8, and a zero byte no text in PostgreSQL.
         text.replace("\0", " ").encode("utf-8", "replace"),
         apsw.FTS5_TOKENIZE_DOCUMENT,
@@ -74,7 +74,7 @@ def words_of(text: str) -> list[str]:
         include_offsets=False,
         include_colocated=False,
     )
-    return [word[:MAX_TERM] for word in cast("list[str]", found)]
+    return [word[:MAX_TERM] for word in cast("list[str]", tokens)]
 
 
 def documents_of(hits: Sequence[int]) -> str:
@@ -127,16 +127,16 @@ def _run(field: int, documents: list[_Document]) -> Run | None:
     lengths: list[int] = []
     postings: dict[str, list[int]] = {}
     stems: list[str] = []
-    kept = documents[:MOST_DOCUMENTS]
-    for number, document in enumerate(kept):
+    indexed = documents[:MOST_DOCUMENTS]
+    for number, document in enumerate(indexed):
         words = words_of(document.text)
         lengths.append(len(words))
         if field == EVENT:
             stems.append(" ".join(words))
-        place = min(len(words), MOST_WORDS) << 15 | number << 7
+        prefix = min(len(words), MOST_WORDS) << 15 | number << 7
         for word, count in Counter(words).items():
-            postings.setdefault(word, []).append(place | min(count, MOST_OFTEN))
-    if not kept:
+            postings.setdefault(word, []).append(prefix | min(count, MOST_OFTEN))
+    if not indexed:
         return None
-    seqs, times = [one.seq for one in kept], [one.at for one in kept]
+    seqs, times = [document.seq for document in indexed], [document.at for document in indexed]
     return Run(field, seqs, lengths, postings, times, stems)
