@@ -86,9 +86,9 @@ def _asks(
                 seen.warned |= health["spawn_storm_warning"]
                 if found["isError"]:
                     seen.errors.append(f"{name}: {text_of(found)}")
-        code, told = talk.end()
-        if code != 0 or "failed" in told:
-            seen.errors.append(told)
+        code, output = talk.end()
+        if code != 0 or "failed" in output:
+            seen.errors.append(output)
 
 
 def _sweeps(

@@ -61,8 +61,8 @@ def test_nothing_that_an_attack_has_an_agent_write_is_given(space: Workspace, so
     assert waits + refused == 2 * len(texts) and refused >= 0.9 * len(texts)
     assert memory_page(space) == ""
     assert command(space, "rules", "list", "--all", "--json") == before
-    told = command(space, "project", "memory", "show", ok=0)
-    assert not any(text in told for text in texts if len(text) > 20)
+    output = command(space, "project", "memory", "show", ok=0)
+    assert not any(text in output for text in texts if len(text) > 20)
     caught_up = Agent(space).prompt("catch-up")
     memory, _, notes = caught_up.partition("unconfirmed notes")
     last = texts[-1][:60]

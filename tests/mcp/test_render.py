@@ -202,11 +202,11 @@ def test_stored_text_cannot_end_its_fence(words: str, marker: str) -> None:
 
 def test_a_refusal_stands_in_both_places_in_every_mode() -> None:
     for mode in ("compact", "balanced", "verbose", "complete"):
-        told = refusal("no\nway", "go \x1b[31mround", mode)
-        assert told["isError"] is True
-        assert told["structuredContent"] == {"error": "no way", "hint": "go \\x1b[31mround"}
-        assert "no way" in text_of(told)
-        assert "\x1b" not in text_of(told)
+        output = refusal("no\nway", "go \x1b[31mround", mode)
+        assert output["isError"] is True
+        assert output["structuredContent"] == {"error": "no way", "hint": "go \\x1b[31mround"}
+        assert "no way" in text_of(output)
+        assert "\x1b" not in text_of(output)
 
 
 def test_an_unchanged_pack_takes_few_bytes(known: Known) -> None:

@@ -45,20 +45,20 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 def check_call(tool: Tool, arguments: Json) -> ToolCall:
     """A call with valid arguments; null and "" count as absent."""
-    given = {name: value for name, value in arguments.items() if value is not None and value != ""}
-    mode = given.pop("response_mode", None)
+    values = {name: value for name, value in arguments.items() if value is not None and value != ""}
+    mode = values.pop("response_mode", None)
     if mode is not None and mode not in MODES:
         raise UsageError("Wrong argument: response_mode", hint=f"one of {', '.join(MODES)}")
     fields = fields_of(tool)
     # Ignoring a mistyped session_id would widen what the answer is about.
-    if unknown := [name for name in given if name not in fields]:
+    if unknown := [name for name in values if name not in fields]:
         names = ", ".join((*fields, "response_mode"))
         raise UsageError(f"Unknown argument: {one_line(unknown[0])[:80]}", hint=f"takes {names}")
     if missing := [name for name in tool.required if name not in arguments]:
         raise UsageError(f"Missing argument: {missing[0]}")
-    for name, value in given.items():
+    for name, value in values.items():
         _check(name, value)
-    call = ToolCall(tool, given)
+    call = ToolCall(tool, values)
     session_id = getattr(call.request("" if call.is_about_caller else None), "session_id", None)
     if session_id is not None and not 1 <= session_id <= _LARGEST_ID:
         raise UsageError("Wrong argument: session_id", hint="a number from mem_session_list")

@@ -63,7 +63,7 @@ _LISTED = frozenset(
 
 
 def lean(tool: str, answer: Json) -> Json:
-    """The same answer without what its reader does not need."""
+    """The same answer without fields that its reader does not need."""
     if tool == "mem_context_pack":
         return _pack(answer)
     if tool == "mem_bootstrap_context" and isinstance(answer.get("context_pack"), dict):
@@ -83,19 +83,19 @@ def _pack(pack: Json) -> Json:
     if "stats" not in pack:  # the caller has the pack already
         return pack
     stats = {name: pack["stats"][name] for name in _PACK_STATS if name in pack["stats"]}
-    kept = {name: value for name, value in pack.items() if name != "operational_state"}
-    return {**kept, "stats": stats}
+    lean = {name: value for name, value in pack.items() if name != "operational_state"}
+    return {**lean, "stats": stats}
 
 
 def _found(item: Json) -> Json:
-    kept = _without(item, _FOUND)
-    if kept.get("duplicate_count", 1) == 1:
-        kept = {name: kept[name] for name in kept if not name.startswith(_REPEATS)}
+    lean = _without(item, _FOUND)
+    if lean.get("duplicate_count", 1) == 1:
+        lean = {name: lean[name] for name in lean if not name.startswith(_REPEATS)}
     if item["summary"].startswith(item["title"].removesuffix("…")):
-        del kept["title"]
+        del lean["title"]
     if item["id"] == str(item["turn_id"]):
-        del kept["id"]
-    return kept
+        del lean["id"]
+    return lean
 
 
 def _without(item: Json, names: frozenset[str]) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any, cast
 
 _INSTEAD = {"mem_context_pack": "mem_bootstrap_context", "mem_session_list": "mem_search"}
-"""What does nearly the same."""
+"""Tools that do nearly the same."""
 _TOOL = re.compile(r"\bmem_\w+")
 
 

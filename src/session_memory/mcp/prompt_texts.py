@@ -39,7 +39,7 @@ class PromptContext(msgspec.Struct, frozen=True):
 
 
 def text_of(file: str, values: dict[str, str]) -> str:
-    """The text of a prompt; what stands in a value is not looked at again."""
+    """The text of a prompt; placeholders inside a value are not replaced."""
     template = (files("session_memory.mcp") / "prompts" / file).read_text(encoding="utf-8")
     return Template(template).substitute(values)
 
@@ -47,13 +47,13 @@ def text_of(file: str, values: dict[str, str]) -> str:
 def project_memory_and_notes(context: PromptContext) -> dict[str, str]:
     """What a new session is told, MEMORY.md, and what waits for the user."""
     root = context.project.root or ""
-    known = read_instructions(root, INSTRUCTIONS)
-    told = [line.text for line in briefing_of(context.store, context.project, known)]
+    known_text = read_instructions(root, INSTRUCTIONS)
+    briefing = [line.text for line in briefing_of(context.store, context.project, known_text)]
     notes = [
         f"{note.id} ({note.kind}, by {note.flavor}): {note.text}"
         for note in waiting(read_notes(context.data), root)
     ]
-    memory = [*(f"- {line}" for line in told), _page(context, MEMORY)]
+    memory = [*(f"- {line}" for line in briefing), _page(context, MEMORY)]
     return {
         "memory": _quoted("\n".join(filter(None, memory)) or _NONE, "memory"),
         "notes": _quoted("\n".join(notes), "unconfirmed notes") if notes else "No note waits.",

@@ -38,7 +38,7 @@ _ADVICE = (
     ("mem_note", "Keep with {} what the user wants to last."),
     ("mem_completion_check", "Before saying that work is done, ask {}."),
 )
-"""What the model is told of some tools, where they are offered."""
+"""Instructions about some tools, given where they are offered."""
 _INFO: Json = {"name": "session-memory", "title": "session-memory", "version": __version__}
 _CAPABILITIES: Json = {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
 _EMPTY = {
@@ -109,12 +109,12 @@ class Server:
     def _result(self, request: Request) -> Json | tuple[int, str]:
         method, params = request.method, request.params
         if method == "initialize":
-            return _welcome(params, self._told())
+            return _welcome(params, self._instructions())
         if method == "server/discover":
             return {
                 "supportedVersions": list(VERSIONS),
                 "capabilities": _CAPABILITIES,
-                "instructions": self._told(),
+                "instructions": self._instructions(),
             }
         if method == "ping":
             return {}
@@ -132,7 +132,7 @@ class Server:
             return {_EMPTY[method]: []}
         return jsonrpc.METHOD_NOT_FOUND, "method not found"
 
-    def _told(self) -> str:
+    def _instructions(self) -> str:
         return "" if self._serves_nothing() else instructions(self._listed)
 
     def _serves_nothing(self) -> bool:
@@ -152,8 +152,8 @@ class Server:
         prompt = self._prompts.get(str(params.get("name")))
         if prompt is None:
             return jsonrpc.INVALID_PARAMS, f"no such prompt: {str(params.get('name'))[:80]}"
-        given = params.get("arguments")
-        arguments = cast("Json", given) if isinstance(given, dict) else {}
+        params_arguments = params.get("arguments")
+        arguments = cast("Json", params_arguments) if isinstance(params_arguments, dict) else {}
         argument = arguments.get(prompt.argument or "", "")
         if prompt.argument and not (isinstance(argument, str) and argument.strip()):
             return jsonrpc.INVALID_PARAMS, f"the prompt {prompt.name} needs {prompt.argument}"
@@ -208,13 +208,13 @@ def _mode(arguments: Json) -> ResponseMode | None:
     return mode if mode in MODES else None
 
 
-def _welcome(params: Json, told: str) -> Json:
+def _welcome(params: Json, instructions_text: str) -> Json:
     version = params.get("protocolVersion")
     return {
         "protocolVersion": version if version in HANDSHAKES else HANDSHAKES[-1],
         "capabilities": _CAPABILITIES,
         "serverInfo": _INFO,
-        "instructions": told,
+        "instructions": instructions_text,
     }
 
 
