@@ -27,9 +27,9 @@ def kills(program: str, *words: str) -> int:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["faults"] == []
-    return told["kills"]
+    answer = json.loads(done.stdout)
+    assert answer["faults"] == []
+    return answer["kills"]
 
 
 @pytest.mark.rows("FLU-07", "FLU-23")

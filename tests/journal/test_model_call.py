@@ -21,7 +21,7 @@ from session_memory.journal.paths import journal_paths, model_lock
 from session_memory.model.port import Answer, Request, Usage
 from session_memory.testing.scripted_model import ScriptedModel
 
-ASKED = Request("test", "system", "user")
+REQUEST = Request("test", "system", "user")
 
 
 class Crowd:
@@ -120,7 +120,7 @@ def test_whoever_lends_us_work_hears_that_we_live(
         return "said"
 
     model = JournalModel(ScriptedModel([slow]), model_lock(bench.data), 60.0, beaten.set)
-    assert model.ask(ASKED).text == "said"
+    assert model.ask(REQUEST).text == "said"
 
 
 def test_whatever_a_provider_raises_reaches_the_asker(bench: Bench) -> None:
@@ -128,9 +128,9 @@ def test_whatever_a_provider_raises_reaches_the_asker(bench: Bench) -> None:
         ScriptedModel([ModelFailed("busy"), ValueError("odd")]), model_lock(bench.data)
     )
     with pytest.raises(ModelFailed, match="busy"):
-        model.ask(ASKED)
+        model.ask(REQUEST)
     with pytest.raises(ValueError, match="odd"):
-        model.ask(ASKED)
+        model.ask(REQUEST)
 
 
 def test_what_an_answer_cost_is_as_stated_or_as_listed() -> None:

@@ -222,7 +222,7 @@ def _edited_files(journal: JournalPaths, edit: Edit) -> Iterator[tuple[Path, str
         before = read_text(path)
         if before is None:
             continue
-        # In a vault the user keeps notes beside our entries; those are not ours to change.
+        # In a vault the user keeps notes next to our entries; those are not ours to change.
         shared = journal.is_vault and path.parent == journal.daily
         after = _edit_entries(before, edit) if shared else edit(before)
         if after != before:

@@ -121,7 +121,7 @@ def without_day(articles: Mapping[str, Article], day: str) -> Articles:
 def without_empty(articles: Mapping[str, Article], before: Mapping[str, Article]) -> Articles:
     """The articles without those that lost all their points, and without links to them.
 
-    An article that a person wrote stays: it has no points to lose, or other text beside them.
+    An article that a person wrote stays: it has no points to lose, or other text besides them.
     """
 
     def is_empty(article: Article) -> bool:

@@ -120,8 +120,8 @@ def _code(command: str) -> str:
 
 
 def _lasts(rule: RuleStatement) -> bool:
-    told = rule.stance in ("against", "for") and reads_as_rule(rule.text)
-    return told and is_meant_to_last(rule.text)
+    is_rule = rule.stance in ("against", "for") and reads_as_rule(rule.text)
+    return is_rule and is_meant_to_last(rule.text)
 
 
 def _subject(observations: Sequence[Observation], digest: Digest | None) -> str:
