@@ -118,16 +118,16 @@ def test_who_has_no_certificate_is_told_so(cluster: Cluster, home: Path) -> None
     words = ("fleet", "detect", *source, "--scheduler")
     plain = cluster.address.replace("tls://", "tcp://")
     assert "TLS" in run(home, *words, plain, code=1)
-    told = run(home, *words, "tls://example.invalid:8786", code=8)
-    assert "in the open" in told and "--tls-ca" in told
+    output = run(home, *words, "tls://example.invalid:8786", code=8)
+    assert "in the open" in output and "--tls-ca" in output
     assert "belong together" in run(home, *words, plain, *cluster.tls[:2], code=2)
 
 
 @pytest.mark.rows("FLT-06")
 def test_a_scheduler_that_is_not_there_is_an_error_with_a_hint(home: Path) -> None:
     words = ("fleet", "detect", "--from", str(home / "parquet"), "--scheduler")
-    told = run(home, *words, "tcp://127.0.0.1:9", code=1)
-    assert "cannot reach the scheduler" in told and "is it running" in told
+    output = run(home, *words, "tcp://127.0.0.1:9", code=1)
+    assert "cannot reach the scheduler" in output and "is it running" in output
 
 
 @pytest.mark.rows("FLT-07")

@@ -32,10 +32,10 @@ def test_a_fleet_reads_and_writes_object_storage(home: Path, s3: S3Server) -> No
 @pytest.mark.rows("FLT-10")
 def test_object_storage_that_refuses_is_an_error_with_a_hint(home: Path, s3: S3Server) -> None:
     known = s3.environment()
-    told = run(home, "fleet", "export", "s3://nobody/parquet", code=1, **known)
-    assert "nobody" in told and "is the place there" in told
+    output = run(home, "fleet", "export", "s3://nobody/parquet", code=1, **known)
+    assert "nobody" in output and "is the place there" in output
     wrong = {**known, "AWS_SECRET_ACCESS_KEY": "wrong"}
     address = f"{s3.make_bucket('team')}/parquet"
-    told = run(home, "fleet", "detect", "--from", address, code=1, **wrong)
-    assert "cannot list s3://team/parquet" in told and "is the address right" in told
-    assert "wrong" not in told
+    output = run(home, "fleet", "detect", "--from", address, code=1, **wrong)
+    assert "cannot list s3://team/parquet" in output and "is the address right" in output
+    assert "wrong" not in output

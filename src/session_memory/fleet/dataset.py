@@ -42,19 +42,19 @@ def _shown(text: str) -> str:
 class Dataset:
     """One folder, by its path or URL; a value that travels to workers as that text."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
+    def __init__(self, location: str) -> None:
+        self.place = location
         try:
-            if not place:
+            if not location:
                 raise pa.ArrowInvalid("it has no name")
-            if "://" in place:
-                opened = pafs.FileSystem.from_uri(place)
+            if "://" in location:
+                opened = pafs.FileSystem.from_uri(location)
                 self._fs, self._root = cast("tuple[pafs.FileSystem, str]", opened)
             else:
-                self._fs, self._root = pafs.LocalFileSystem(), os.path.abspath(place)
+                self._fs, self._root = pafs.LocalFileSystem(), os.path.abspath(location)
         except (pa.ArrowInvalid, OSError) as error:
             raise UsageError(
-                f"no place for Parquet: {_shown(place)} ({_shown(str(error))})",
+                f"no place for Parquet: {_shown(location)} ({_shown(str(error))})",
                 hint="give a folder, or an address such as s3://bucket/folder",
             ) from None
 
@@ -139,19 +139,19 @@ class Dataset:
         return self.write(table, part, pa.Table.from_pylist(list(rows), schema=schema))
 
     def read_bytes(self, name: str) -> bytes:
-        """A small file beside the tables."""
+        """A small file next to the tables."""
         with self._fs.open_input_file(f"{self._root}/{name}") as file:
             return cast("bytes", file.read())
 
     def write_bytes(self, name: str, content: bytes) -> None:
-        """Write a small file beside the tables."""
+        """Write a small file next to the tables."""
         path = f"{self._root}/{name}"
         self._fs.create_dir(os.path.dirname(path), recursive=True)
         with self._fs.open_output_stream(path) as file:
             file.write(content)
 
     def delete(self, table: str, part: str | None = None) -> None:
-        """Delete one file of a table, or a file beside the tables."""
+        """Delete one file of a table, or a file next to the tables."""
         path = f"{self._root}/{table}" if part is None else self._path(table, part)
         if self._fs.get_file_info(path).type != pafs.FileType.NotFound:
             self._fs.delete_file(path)

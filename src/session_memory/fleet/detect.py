@@ -77,18 +77,20 @@ def mine_all(engine: Engine, places: Places) -> Mined:
     """Signals of every digest; those that are known are not mined again."""
     source = Dataset(places.source)
     source.check("digests")
-    wanted = source.parts("digests")
-    calls = [(places.source, places.work, part) for part in wanted]
+    digest_parts = source.parts("digests")
+    calls = [(places.source, places.work, part) for part in digest_parts]
     mined: Iterable[MinedPart] = engine.map("mining", _mine, calls)
-    done = sorted(mined, key=lambda one: one.part, reverse=True)  # the newest sessions first
-    for part in set(Dataset(places.work).parts("signals")) - set(wanted):
+    done = sorted(
+        mined, key=lambda mined_part: mined_part.part, reverse=True
+    )  # the newest sessions first
+    for part in set(Dataset(places.work).parts("signals")) - set(digest_parts):
         Dataset(places.work).delete("signals", part)  # of sessions that are not there any more
     mining = Mining(
-        tuple(one.part for one in done if one.sessions),
-        sum(one.sessions for one in done),
-        sum(one.mined for one in done),
-        sum(one.written for one in done),
-        tuple(text for one in done for text in one.damaged),
+        tuple(mined_part.part for mined_part in done if mined_part.sessions),
+        sum(mined_part.sessions for mined_part in done),
+        sum(mined_part.mined for mined_part in done),
+        sum(mined_part.written for mined_part in done),
+        tuple(text for mined_part in done for text in mined_part.damaged),
     )
     return Mined(engine, places, mining)
 
@@ -105,14 +107,14 @@ def cluster_all(
     with _shared(places.work, Shared(find_names(Loci(), statuses), table)) as name:
         loci = Loci()
         calls = [(places.work, share, query.sessions, name) for share in shares]
-        for found in engine.map("finding near duplicates", _loci, calls):
-            loci.join(found)
+        for partial in engine.map("finding near duplicates", _loci, calls):
+            loci.join(partial)
     names = find_names(loci, statuses)
     fold = Fold(names, counts)
     with _shared(places.work, Shared(names, table)) as name:
         calls = [(places.work, share, query.sessions, name) for share in shares]
-        for found in engine.map("counting", _fold, calls):
-            fold.join(found)
+        for partial in engine.map("counting", _fold, calls):
+            fold.join(partial)
     return candidates_of(fold, statuses, single_sessions=single)
 
 

@@ -35,9 +35,9 @@ CONNECT_S = 10
 LOOK_S = 60
 """How often to see whether there are workers at all, while nothing comes back."""
 WITHOUT_WORKERS_S = 300
-"""How long a cluster may be without any before that is an error, not a wait without end."""
+"""How long a cluster may be without workers before that is an error."""
 _CONFIG: dict[str, object] = {
-    # Every part of a cluster wakes up many times a second for figures nobody looks at here.
+    # Otherwise each part of a cluster wakes up many times a second for unused figures.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1 minute",
     "distributed.admin.tick.cycle": "1 minute",
@@ -111,8 +111,8 @@ class DaskEngine:
                 future.release()
 
     def _completed(self, what: str, futures: Sequence[Future[bytes]]) -> Iterator[Future[bytes]]:
-        """Futures as they end; an error where there is nobody left who could end one."""
-        waiting, seen = set(futures), time.monotonic()
+        """Futures as they end; raises an error if there are no workers left."""
+        waiting, last_seen = set(futures), time.monotonic()
         while waiting:
             try:
                 for future in as_completed(tuple(waiting), timeout=LOOK_S):
@@ -120,8 +120,8 @@ class DaskEngine:
                     yield future
             except TimeoutError:
                 if self._has_workers(what):
-                    seen = time.monotonic()
-                elif time.monotonic() - seen >= WITHOUT_WORKERS_S:
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen >= WITHOUT_WORKERS_S:
                     raise SessionMemoryError(
                         f"{what}: the cluster has had no workers for {WITHOUT_WORKERS_S // 60}"
                         " minutes",

@@ -55,21 +55,22 @@ def write_dataset(
 
     Files of an earlier export that have no successor are deleted: what was forgotten goes.
     """
-    done, kept = Written(), set[tuple[str, str]]()
-    for part, members in groupby(sessions, lambda one: part_name(one.owner)):
+    done, current_files = Written(), set[tuple[str, str]]()
+    for part, members in groupby(sessions, lambda session: part_name(session.owner)):
         family = list(members)
         done.parts += 1
         done.sessions += len(family)
-        done.digests += sum(one.digest is not None for one in family)
+        done.digests += sum(session.digest is not None for session in family)
         done.bytes += to.write_rows("sessions", part, SESSIONS, map(session_row, family))
         done.bytes += to.write_rows("digests", part, DIGESTS, digest_rows(family))
-        kept |= {("sessions", part), ("digests", part)}
+        current_files |= {("sessions", part), ("digests", part)}
         if events:
             done.bytes += to.write_rows("events", part, EVENTS, event_rows(family))
-            kept.add(("events", part))
+            current_files.add(("events", part))
         if signals:
             done.bytes += mine_part(to, to, part).written
-        kept.add(("signals", part))  # also of an earlier run: what changed is mined by the next
+        # Signals of an earlier run stay too: what changed is mined by the next run.
+        current_files.add(("signals", part))
     statuses = [{"pattern": name, "status": status} for name, status in others.statuses]
     for table, schema, rows in (
         ("patterns", PATTERNS, statuses),
@@ -77,10 +78,10 @@ def write_dataset(
         ("effects", EFFECTS, effect_rows(others.effects)),
     ):
         done.bytes += to.write_rows(table, _ONE_FILE, schema, rows)
-        kept.add((table, _ONE_FILE))
+        current_files.add((table, _ONE_FILE))
     for table in TABLES:
         for part in to.parts(table):
-            if (table, part) not in kept:
+            if (table, part) not in current_files:
                 to.delete(table, part)
     return done
 

@@ -74,12 +74,12 @@ def _see_all(connection: Connection, team: str) -> None:
 
 def _headers(connection: Connection) -> list[_Header]:
     """Every session with whom it worked for, in the order of an export."""
-    found: dict[int, _Header] = {}
+    by_number: dict[int, _Header] = {}
     numbers: dict[tuple[int, str, str], int] = {}
     parents: dict[int, tuple[int, str, str]] = {}
     for number, project_id, member, key, project, body in connection.execute(_HEADERS).fetchall():
         header = _read(body, SessionBody) or SessionBody("unknown")
-        found[number] = _Header(number, key, project, header)
+        by_number[number] = _Header(number, key, project, header)
         numbers[project_id, member, key] = number
         if header.parent is not None:
             parents[number] = project_id, member, header.parent
@@ -88,7 +88,7 @@ def _headers(connection: Connection) -> list[_Header]:
         msgspec.structs.replace(
             header, parent=parent_of.get(number), owner=_owner(parent_of, number)
         )
-        for number, header in found.items()
+        for number, header in by_number.items()
     ]
     return sorted(headers, key=lambda header: (-header.owner, -header.number))
 

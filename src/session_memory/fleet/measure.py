@@ -81,7 +81,7 @@ def _units(
 ) -> UnitsPart:
     """The sessions of these parts that are worth measuring; families are never divided."""
     source, work = Dataset(places.source), Dataset(places.work)
-    found: list[Units] = []
+    units_by_part: list[Units] = []
     records: Records = {}
     damaged: list[str] = []
     for part in parts:
@@ -91,18 +91,24 @@ def _units(
             damaged.append(str(error))
             continue
         sessions = [_session(text) for text in rows["session"].to_pylist()]
-        outcomes = dict(zip((one.id for one in sessions), rows["outcome"].to_pylist(), strict=True))
-        for one, text in zip(sessions, rows["injections"].to_pylist(), strict=True):
-            if given := _injections(text):
-                records[one.flavor, one.external_id] = given
+        outcomes = dict(
+            zip((session.id for session in sessions), rows["outcome"].to_pylist(), strict=True)
+        )
+        for session, text in zip(sessions, rows["injections"].to_pylist(), strict=True):
+            if injections := _injections(text):
+                records[session.flavor, session.external_id] = injections
         signals = work.read("signals", part, ["number", "digest_version"])
         versions = dict(
             zip(signals["number"].to_pylist(), signals["digest_version"].to_pylist(), strict=True)
         )
         slim = (
-            msgspec.structs.replace(one, signals=watched_signals(one.signals, names, problems))
-            for one in evidence(work, [part], Filter())
+            msgspec.structs.replace(
+                session, signals=watched_signals(session.signals, names, problems)
+            )
+            for session in evidence(work, [part], Filter())
         )
-        known = {number: outcome for number, outcome in outcomes.items() if outcome is not None}
-        found.append(find_units(sessions, slim, known, versions))
-    return UnitsPart(join_units(found), records, tuple(damaged))
+        known_outcomes = {
+            number: outcome for number, outcome in outcomes.items() if outcome is not None
+        }
+        units_by_part.append(find_units(sessions, slim, known_outcomes, versions))
+    return UnitsPart(join_units(units_by_part), records, tuple(damaged))

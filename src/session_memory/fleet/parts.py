@@ -1,4 +1,4 @@
-"""What a worker does with one part of the sessions: pure functions over rows of its files."""
+"""The work on one part of the sessions: pure functions over the rows of its files."""
 
 # pyarrow has no types.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
@@ -88,8 +88,8 @@ def mine_part(digests: Dataset, signals: Dataset, part: str) -> MinedPart:
         rows = digests.read("digests", part, [*_META, "roots"])
     except Damaged as error:
         return MinedPart(part, damaged=(str(error),))
-    known = signals.read_if_there("signals", part)
-    cached = _cached(known)
+    earlier = signals.read_if_there("signals", part)
+    cached = _cached(earlier)
     hashes: list[str] = rows["digest_hash"].to_pylist()
     missing = {name for name in hashes if name not in cached}
     damaged: list[str] = []
@@ -99,20 +99,20 @@ def mine_part(digests: Dataset, signals: Dataset, part: str) -> MinedPart:
         except Damaged as error:
             return MinedPart(part, damaged=(str(error),))
         _mine(rows, texts, missing, cached, damaged)
-    kept = [name in cached for name in hashes]
-    made = _table(rows.filter(pa.array(kept)), cached)
+    is_mined = [name in cached for name in hashes]
+    made = _table(rows.filter(pa.array(is_mined)), cached)
     written = 0
-    if known is None or not made.equals(known):
+    if earlier is None or not made.equals(earlier):
         written = signals.write("signals", part, made)
     sessions = len(made)
     return MinedPart(part, sessions, len(missing) - len(damaged), written, tuple(damaged))
 
 
-def _cached(known: pa.Table | None) -> dict[str, tuple[str, list[int]]]:
-    if known is None or known.schema != SIGNALS:
+def _cached(earlier: pa.Table | None) -> dict[str, tuple[str, list[int]]]:
+    if earlier is None or earlier.schema != SIGNALS:
         return {}
     columns = ("miner_version", "digest_hash", "signals", "keys")
-    rows = zip(*(known[name].to_pylist() for name in columns), strict=True)
+    rows = zip(*(earlier[name].to_pylist() for name in columns), strict=True)
     return {name: (body, keys) for version, name, body, keys in rows if version == MINER_VERSION}
 
 
@@ -135,34 +135,34 @@ def _mine(
         except (msgspec.MsgspecError, TypeError, RecursionError) as error:
             damaged.append(f"digest of session {numbers[at]}: {error}")
             continue
-        found = signals_of(digest, SessionProject(repo or "", tuple(roots[at])))
-        one = Mined(numbers[at], numbers[at], "", "", repo, None, found)
-        cached[name] = encode(found).decode(), session_keys(one)
+        digest_signals = signals_of(digest, SessionProject(repo or "", tuple(roots[at])))
+        mined = Mined(numbers[at], numbers[at], "", "", repo, None, digest_signals)
+        cached[name] = encode(digest_signals).decode(), session_keys(mined)
     trim_caches()
 
 
 def _table(rows: pa.Table, cached: dict[str, tuple[str, list[int]]]) -> pa.Table:
-    found = [cached[name] for name in rows["digest_hash"].to_pylist()]
+    mined = [cached[name] for name in rows["digest_hash"].to_pylist()]
     made = rows.select(_META)
     columns: list[tuple[str, Any]] = [
-        ("miner_version", pa.array([MINER_VERSION] * len(found), pa.int32())),
-        ("signals", pa.array([body for body, _ in found], pa.string())),
-        ("keys", pa.array([keys for _, keys in found], pa.list_(pa.uint32()))),
+        ("miner_version", pa.array([MINER_VERSION] * len(mined), pa.int32())),
+        ("signals", pa.array([body for body, _ in mined], pa.string())),
+        ("keys", pa.array([keys for _, keys in mined], pa.list_(pa.uint32()))),
     ]
     for name, values in columns:
         made = made.append_column(name, values)
     return made.cast(SIGNALS).combine_chunks()
 
 
-def evidence(signals: Dataset, parts: Iterable[str], wanted: Filter) -> Iterator[Mined]:
+def evidence(signals: Dataset, parts: Iterable[str], selection: Filter) -> Iterator[Mined]:
     """Every session of these parts that counts, as the local store gives them."""
     columns = [*NAMES, "signals"]
     for part in parts:
         for batch in signals.read("signals", part, columns).to_batches(max_chunksize=500):
-            yield from _mined(batch, wanted)
+            yield from _mined(batch, selection)
 
 
-def _mined(batch: pa.RecordBatch, wanted: Filter) -> Iterator[Mined]:
+def _mined(batch: pa.RecordBatch, selection: Filter) -> Iterator[Mined]:
     ended: list[int | None] = batch["ended_at"].cast(pa.int64()).to_pylist()
     others: Sequence[list[Any]] = [
         batch[name].to_pylist()
@@ -171,28 +171,28 @@ def _mined(batch: pa.RecordBatch, wanted: Filter) -> Iterator[Mined]:
     bodies = batch["signals"].to_pylist()
     for at, body, *names in zip(ended, bodies, *others, strict=True):
         number, owner, flavor, external_id, repo, project, counts = names
-        if not counts or (wanted.project is not None and project != wanted.project):
+        if not counts or (selection.project is not None and project != selection.project):
             continue
-        if wanted.since is not None and (at is None or at < wanted.since):
+        if selection.since is not None and (at is None or at < selection.since):
             continue
         yield Mined(number, owner, flavor, external_id, repo, at, _signals(body))
 
 
 def loci_of(
-    signals: Dataset, parts: Sequence[str], wanted: Filter, counts: KeyCounts | None
+    signals: Dataset, parts: Sequence[str], selection: Filter, counts: KeyCounts | None
 ) -> Loci:
     """What may have near duplicates in these parts."""
-    return find_loci(evidence(signals, parts, wanted), counts)
+    return find_loci(evidence(signals, parts, selection), counts)
 
 
 def fold_of(
     signals: Dataset,
     parts: Sequence[str],
-    wanted: Filter,
+    selection: Filter,
     names: Names,
     counts: KeyCounts | None,
 ) -> Fold:
     """What these parts add up to."""
     fold = Fold(names, counts)
-    fold.add_all(evidence(signals, parts, wanted))
+    fold.add_all(evidence(signals, parts, selection))
     return fold

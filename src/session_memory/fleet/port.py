@@ -12,7 +12,7 @@ _TASKS_A_WORKER = 2  # more of them repeat less after a kill, and send back more
 
 
 class Engine(Protocol):
-    """Calls functions of this program on some machine, as often as it takes."""
+    """Calls functions of this program on some machine, and repeats calls that were lost."""
 
     shuffled: int
     """Bytes of results that came back."""

@@ -77,7 +77,7 @@ def _redistil(source: str, to: str, part: str, everything: bool) -> RedistilledP
     distilled = changed = without = 0
     for row in sessions.to_pylist():
         body = bodies.get(row["number"])
-        one = ExportedSession(
+        session = ExportedSession(
             _session(row["session"]),
             row["owner"],
             None if body is None else _digest(body),
@@ -88,31 +88,31 @@ def _redistil(source: str, to: str, part: str, everything: bool) -> RedistilledP
         raw = events.get(row["number"])
         if raw is None:
             without += 1
-        elif everything or one.digest is None or one.digest.version != DIGEST_VERSION:
-            before = one.digest
+        elif everything or session.digest is None or session.digest.version != DIGEST_VERSION:
+            before = session.digest
             try:
-                one = redistilled(one, raw)
+                session = redistilled(session, raw)
             except Exception as error:  # noqa: BLE001 - one bad session never stops the others
                 damaged.append(f"session {row['number']}: {reason_of(error)}")
             else:
                 distilled += 1
-                changed += one.digest != before
-        made.append(one)
+                changed += session.digest != before
+        made.append(session)
     target = Dataset(to)
     target.write_rows("sessions", part, SESSIONS, map(session_row, made))
     target.write_rows("digests", part, DIGESTS, digest_rows(made))
     return RedistilledPart(len(made), distilled, changed, without, tuple(damaged))
 
 
-def redistilled(one: ExportedSession, raw: dict[str, Any]) -> ExportedSession:
+def redistilled(exported: ExportedSession, raw: dict[str, Any]) -> ExportedSession:
     """A session with the digest that its events give now."""
     evicted = raw["evicted"]
     lost = bool(raw["lost"])
     before = Before(
-        None if evicted is None else _digest(evicted), one.digest if lost else None, lost
+        None if evicted is None else _digest(evicted), exported.digest if lost else None, lost
     )
-    made = distil_events(one.session, map(_event, raw["events"]), before)
+    made = distil_events(exported.session, map(_event, raw["events"]), before)
     if made.digest is None:
-        return one
-    session = msgspec.structs.replace(one.session, low_value=made.low_value)
-    return msgspec.structs.replace(one, session=session, digest=made.digest)
+        return exported
+    session = msgspec.structs.replace(exported.session, low_value=made.low_value)
+    return msgspec.structs.replace(exported, session=session, digest=made.digest)

@@ -99,64 +99,64 @@ PATTERNS = pa.schema([pa.field("pattern", pa.string()), pa.field("status", pa.st
 NAMES = [field.name for field in _NAMES]
 
 
-def names_row(one: ExportedSession) -> Row:
+def names_row(exported: ExportedSession) -> Row:
     """What every table about sessions says of one."""
-    session = one.session
+    session = exported.session
     return {
         "number": session.id,
-        "owner": one.owner,
+        "owner": exported.owner,
         "flavor": session.flavor,
         "external_id": session.external_id,
         "project": session.project_key,
-        "repo": one.repo,
+        "repo": exported.repo,
         "ended_at": session.ended_at,
         "is_evidence": is_evidence(session),
     }
 
 
-def session_row(one: ExportedSession) -> Row:
+def session_row(exported: ExportedSession) -> Row:
     """A row of `sessions`."""
-    session = one.session
+    session = exported.session
     return {
-        **names_row(one),
-        "roots": one.roots,
+        **names_row(exported),
+        "roots": exported.roots,
         "domain": session.domain,
         "title": session.title,
         "started_at": session.started_at,
         "events": session.event_count,
-        "outcome": one.digest.outcome if one.digest is not None else None,
+        "outcome": exported.digest.outcome if exported.digest is not None else None,
         "usd": session.cost.usd,
         "low_value": session.low_value,
         "session": encode(session).decode(),
-        "injections": encode(one.injections).decode(),
+        "injections": encode(exported.injections).decode(),
     }
 
 
 def digest_rows(sessions: Iterable[ExportedSession]) -> Iterator[Row]:
     """Rows of `digests`: sessions without a digest have none."""
-    for one in sessions:
-        if one.digest is not None:
-            body = encode(one.digest)
+    for exported in sessions:
+        if exported.digest is not None:
+            body = encode(exported.digest)
             yield {
-                **names_row(one),
-                "roots": one.roots,
-                "digest_version": one.digest.version,
-                "digest_hash": mining_hash(body, one.repo, one.roots),
+                **names_row(exported),
+                "roots": exported.roots,
+                "digest_version": exported.digest.version,
+                "digest_hash": mining_hash(body, exported.repo, exported.roots),
                 "digest": body.decode(),
             }
 
 
 def event_rows(sessions: Iterable[ExportedSession]) -> Iterator[Row]:
     """Rows of `events`, one for each session whose raw text is there."""
-    for one in sessions:
-        if one.raw is not None:
-            evicted = one.raw.evicted
+    for exported in sessions:
+        if exported.raw is not None:
+            evicted = exported.raw.evicted
             yield {
-                "number": one.session.id,
-                "owner": one.owner,
-                "events": [encode(event).decode() for event in one.raw.events],
+                "number": exported.session.id,
+                "owner": exported.owner,
+                "events": [encode(event).decode() for event in exported.raw.events],
                 "evicted": None if evicted is None else encode(evicted).decode(),
-                "lost": one.raw.lost,
+                "lost": exported.raw.lost,
             }
 
 
