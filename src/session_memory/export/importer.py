@@ -322,8 +322,8 @@ class _Importer:
         if self._context.dry_run or not self._touched:
             return
         self._settle()
-        for session_id, gone in self._evicted.items():
-            self._restore(session_id, gone)
+        for session_id, evicted in self._evicted.items():
+            self._restore(session_id, evicted)
         self._writer.commit()
         self._context.distil(self._writer)
         self._writer.commit()
@@ -343,11 +343,13 @@ class _Importer:
                 session_id, cwd or "", resolution, line.project.domain or ""
             )
 
-    def _restore(self, session_id: int, gone: Gone) -> None:
+    def _restore(self, session_id: int, evicted: Gone) -> None:
         line = self._touched[session_id]
         live = sum(1 for _ in self._store.events(session_id))
-        gone = msgspec.structs.replace(gone, events=max(gone.events - live, 0), whole=not live)
-        self._store.exchange.restore_gone(session_id, gone)
+        evicted = msgspec.structs.replace(
+            evicted, events=max(evicted.events - live, 0), whole=not live
+        )
+        self._store.exchange.restore_gone(session_id, evicted)
         digest = self._redactor.digest(line.digest)
         if not live and digest is not None:
             self._writer.save_digest(session_id, digest, line.session.low_value)
