@@ -20,7 +20,7 @@ RICH = Caps(
     day_usd=100.0,
     run_ms=3_600_000,
 )
-ASKED = Request("memory.extract", "system", "user", max_output_tokens=90)
+REQUEST = Request("memory.extract", "system", "user", max_output_tokens=90)
 
 
 def metered(model: Provider, store: Store, **caps: Any) -> Metered:

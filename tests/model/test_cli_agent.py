@@ -23,7 +23,7 @@ from session_memory.model.port import Provider, Request, Usage
 from session_memory.store.port import ObservationQuery
 from session_memory.testing.workspace import Workspace
 
-ASKED = Request("test", "be terse", "what is it?", timeout_s=30, max_output_tokens=77)
+REQUEST = Request("test", "be terse", "what is it?", timeout_s=30, max_output_tokens=77)
 STAND_IN = """#!{python}
 import json, os, subprocess, sys, time
 prompt = sys.stdin.read()
@@ -103,7 +103,7 @@ def after(arguments: list[str], option: str) -> str:
 
 
 def test_claude_answers_with_the_tokens_and_dollars_it_states(stage: Stage) -> None:
-    answer = stage.claude().ask(ASKED)
+    answer = stage.claude().ask(REQUEST)
 
     assert (answer.text, answer.model) == ("it is a test", "claude-haiku-4-5")
     assert answer.usage == Usage(103, 51, 20, 5, 0.0021)
@@ -112,7 +112,7 @@ def test_claude_answers_with_the_tokens_and_dollars_it_states(stage: Stage) -> N
 def test_claude_gets_the_prompt_on_stdin_no_tools_no_hooks_and_keeps_no_session(
     stage: Stage,
 ) -> None:
-    stage.claude().ask(ASKED)
+    stage.claude().ask(REQUEST)
 
     called = stage.called
     assert called["prompt"] == fenced("what is it?")
@@ -127,7 +127,7 @@ def test_claude_gets_the_prompt_on_stdin_no_tools_no_hooks_and_keeps_no_session(
 
 
 def test_codex_answers_with_its_last_message_and_its_tokens(stage: Stage) -> None:
-    answer = stage.codex().ask(ASKED)
+    answer = stage.codex().ask(REQUEST)
 
     assert (answer.text, answer.usage) == ("a test", Usage(100, 9, 20))
 
@@ -137,7 +137,7 @@ def test_codex_gets_the_prompt_on_stdin_no_tools_no_hooks_and_keeps_no_session(
 ) -> None:
     schema = {"type": "object", "properties": {}, "required": []}
 
-    stage.codex().ask(msgspec.structs.replace(ASKED, schema=schema))
+    stage.codex().ask(msgspec.structs.replace(REQUEST, schema=schema))
 
     called = stage.called
     assert called["prompt"].startswith("<session-memory-pack")
@@ -160,7 +160,7 @@ def test_codex_keeps_from_the_users_configuration_only_where_the_model_is(stage:
         '[model_providers.other]\nbase_url = "http://other"\n'
     )
 
-    answer = stage.codex(MINE="key", OTHER="no").ask(ASKED)
+    answer = stage.codex(MINE="key", OTHER="no").ask(REQUEST)
 
     called = stage.called
     said = [part for part in called["args"] if "model_provider" in part]
@@ -182,7 +182,7 @@ def test_in_a_folder_the_agent_works_there_and_nowhere_else(
 ) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    asked = msgspec.structs.replace(ASKED, folder=str(folder), max_turns=9)
+    asked = msgspec.structs.replace(REQUEST, folder=str(folder), max_turns=9)
 
     (stage.claude() if command == "claude" else stage.codex()).ask(asked)
 
@@ -202,7 +202,7 @@ def test_in_a_folder_the_agent_works_there_and_nowhere_else(
 def test_without_a_folder_the_agent_runs_in_an_empty_one_that_goes_away(
     stage: Stage, command: str
 ) -> None:
-    (stage.claude() if command == "claude" else stage.codex()).ask(ASKED)
+    (stage.claude() if command == "claude" else stage.codex()).ask(REQUEST)
 
     assert "session-memory-call-" in stage.called["cwd"]
     assert not Path(stage.called["cwd"]).exists()
@@ -218,7 +218,7 @@ def test_the_environment_is_small_and_marked(stage: Stage, command: str) -> None
         "HTTPS_PROXY": "http://proxy",
         "LC_ALL": "C.UTF-8",
     }
-    (stage.claude(**further) if command == "claude" else stage.codex(**further)).ask(ASKED)
+    (stage.claude(**further) if command == "claude" else stage.codex(**further)).ask(REQUEST)
 
     env = stage.called["env"]
     assert (env["SESSION_MEMORY_INTERNAL"], env["CLAUDE_INVOKED_BY"]) == ("1", "memory_flush")
@@ -253,10 +253,10 @@ def test_neither_the_agent_nor_what_it_started_outlives_the_call(
 
     if "600" in then:
         with pytest.raises(CallFailed) as caught:
-            model.ask(msgspec.structs.replace(ASKED, timeout_s=4))
+            model.ask(msgspec.structs.replace(REQUEST, timeout_s=4))
         assert caught.value.kind == "timeout"
     else:
-        assert model.ask(ASKED).text == "it is a test"
+        assert model.ask(REQUEST).text == "it is a test"
 
     for pid in map(int, pids.read_text().split()):
         assert ends(pid)
@@ -289,7 +289,7 @@ def test_what_claude_fails_at_is_reported(
     body = f"print({json.dumps({**RESULT, **result})!r})"
 
     with pytest.raises(error, match=words):
-        stage.claude(body).ask(ASKED)
+        stage.claude(body).ask(REQUEST)
 
 
 @pytest.mark.parametrize(
@@ -309,20 +309,20 @@ def test_what_codex_fails_at_is_reported(
     stage: Stage, events: list[Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        stage.codex(events).ask(ASKED)
+        stage.codex(events).ask(REQUEST)
 
 
 def test_an_overloaded_agent_can_be_asked_again(stage: Stage) -> None:
     said = {**RESULT, "is_error": True, "result": "API Error: 529 overloaded"}
 
     with pytest.raises(CallFailed) as caught:
-        stage.claude(f"print({json.dumps(said)!r})").ask(ASKED)
+        stage.claude(f"print({json.dumps(said)!r})").ask(REQUEST)
     assert caught.value.transient
 
 
 def test_an_agent_that_prints_rubbish_is_no_answer(stage: Stage) -> None:
     with pytest.raises(CallFailed, match="claude failed"):
-        stage.claude("sys.stdout.buffer.write(b'{\\xff\\xfe')").ask(ASKED)
+        stage.claude("sys.stdout.buffer.write(b'{\\xff\\xfe')").ask(REQUEST)
 
 
 def test_a_command_that_cannot_be_started_is_unavailable(stage: Stage) -> None:
@@ -330,7 +330,7 @@ def test_a_command_that_cannot_be_started_is_unavailable(stage: Stage) -> None:
     (stage.bin / "claude").write_text("#!/no/such/interpreter\n")
 
     with pytest.raises(ModelUnavailable, match="cannot be started"):
-        model.ask(ASKED)
+        model.ask(REQUEST)
 
 
 def test_a_prompt_cannot_end_its_own_fence() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.model.meters import ASKED, NOW, RICH, metered
+from tests.model.meters import NOW, REQUEST, RICH, metered
 
 from session_memory.core.spend import SpendRow, Spent
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable
@@ -35,7 +35,7 @@ def ledger_row(store: Store) -> SpendRow:
 def test_the_true_figures_replace_the_estimate(store: Store) -> None:
     said = Answer("yes", "claude-haiku-4-5", Usage(1_000, 200, 500, 100))
 
-    metered(ScriptedModel([said]), store).ask(ASKED)
+    metered(ScriptedModel([said]), store).ask(REQUEST)
 
     (row,) = store.spend.totals("model", "2000-01-01")
     assert (row.name, row.calls, row.failed, row.unsettled) == ("claude-haiku-4-5", 1, 0, 0)
@@ -47,7 +47,7 @@ def test_the_true_figures_replace_the_estimate(store: Store) -> None:
 def test_a_price_the_provider_states_is_taken(store: Store) -> None:
     said = Answer("yes", "no-such-model", Usage(10, 10, usd=0.25))
 
-    metered(ScriptedModel([said]), store).ask(ASKED)
+    metered(ScriptedModel([said]), store).ask(REQUEST)
 
     assert ledger_row(store).usd == 0.25
 
@@ -55,14 +55,14 @@ def test_a_price_the_provider_states_is_taken(store: Store) -> None:
 def test_a_model_without_a_price_counts_by_tokens_and_is_shown_as_unpriced(
     store: Store,
 ) -> None:
-    metered(ScriptedModel([Answer("yes", "no-such-model", Usage(10, 5))]), store).ask(ASKED)
+    metered(ScriptedModel([Answer("yes", "no-such-model", Usage(10, 5))]), store).ask(REQUEST)
 
     row = ledger_row(store)
     assert (row.unpriced, row.usd, row.input_tokens + row.output_tokens) == (1, 0.0, 15)
 
 
 def test_a_server_that_counts_nothing_is_not_free(store: Store) -> None:
-    metered(ScriptedModel([Answer("y" * 30, "m", Usage())]), store).ask(ASKED)
+    metered(ScriptedModel([Answer("y" * 30, "m", Usage())]), store).ask(REQUEST)
 
     assert (ledger_row(store).input_tokens, ledger_row(store).output_tokens) == (4, 10)
 
@@ -82,7 +82,7 @@ def test_over_a_cap_nothing_is_called_and_nothing_noted(
     model = ScriptedModel(["never"])
 
     with pytest.raises(BudgetSpent, match=reason):
-        metered(model, store, **cap).ask(ASKED)
+        metered(model, store, **cap).ask(REQUEST)
 
     assert model.requests == []
     assert store.spend.totals("day", "2000-01-01") == []
@@ -90,7 +90,7 @@ def test_over_a_cap_nothing_is_called_and_nothing_noted(
 
 def test_a_dollar_cap_holds_before_the_call(store: Store) -> None:
     model = ScriptedModel(["never"], name="claude-haiku-4-5")
-    dear = msgspec.structs.replace(ASKED, max_output_tokens=100_000)  # half a dollar
+    dear = msgspec.structs.replace(REQUEST, max_output_tokens=100_000)  # half a dollar
 
     with pytest.raises(BudgetSpent, match=r"may cost \$0.5"):
         metered(model, store, run_usd=0.4, window=10**6).ask(dear)
@@ -104,15 +104,15 @@ def test_a_run_that_has_taken_its_time_asks_no_more(store: Store) -> None:
         ScriptedModel(["one", "two"]), Meter(limits, store.spend, lambda: next(times), "run")
     )
 
-    model.ask(ASKED)
+    model.ask(REQUEST)
     with pytest.raises(BudgetSpent, match="1 minutes"):
-        model.ask(ASKED)
+        model.ask(REQUEST)
 
 
 def test_a_call_may_not_outlast_its_run(store: Store) -> None:
     model = ScriptedModel(["one"])
 
-    metered(model, store, run_ms=5_000).ask(ASKED)
+    metered(model, store, run_ms=5_000).ask(REQUEST)
 
     assert model.requests[0].timeout_s == 5.0
 
@@ -120,8 +120,8 @@ def test_a_call_may_not_outlast_its_run(store: Store) -> None:
 def test_a_call_takes_the_time_the_user_gave_unless_it_needs_another(store: Store) -> None:
     model = ScriptedModel(["one", "two"])
     meter = metered(model, store, timeout_s=600.0)
-    meter.ask(ASKED)
-    meter.ask(msgspec.structs.replace(ASKED, timeout_s=5.0))
+    meter.ask(REQUEST)
+    meter.ask(msgspec.structs.replace(REQUEST, timeout_s=5.0))
     assert [request.timeout_s for request in model.requests] == [600.0, 5.0]
 
 
@@ -133,7 +133,7 @@ def test_a_failure_that_may_have_been_billed_counts_as_its_estimate(
     store: Store, kind: Kind, tokens: int
 ) -> None:
     with pytest.raises(CallFailed):
-        metered(ScriptedModel([CallFailed("no", kind)]), store).ask(ASKED)
+        metered(ScriptedModel([CallFailed("no", kind)]), store).ask(REQUEST)
 
     row = ledger_row(store)
     assert (row.calls, row.failed, row.input_tokens + row.output_tokens) == (1, 1, tokens)
@@ -144,7 +144,7 @@ def test_a_failure_that_may_have_been_billed_counts_as_its_estimate(
 )
 def test_every_failure_has_a_row(store: Store, error: Exception, tokens: int) -> None:
     with pytest.raises(type(error)):
-        metered(ScriptedModel([error]), store).ask(ASKED)
+        metered(ScriptedModel([error]), store).ask(REQUEST)
 
     assert (ledger_row(store).failed, ledger_row(store).unsettled) == (1, 0)
     assert ledger_row(store).input_tokens + ledger_row(store).output_tokens == tokens
@@ -161,7 +161,7 @@ def test_every_failure_has_a_row(store: Store, error: Exception, tokens: int) ->
 def test_an_empty_refused_or_cut_answer_is_a_failure_and_is_paid(
     store: Store, answer: Answer, words: str
 ) -> None:
-    asked = msgspec.structs.replace(ASKED, schema={"type": "object"})
+    asked = msgspec.structs.replace(REQUEST, schema={"type": "object"})
 
     with pytest.raises(ModelFailed, match=words):
         metered(ScriptedModel([answer]), store).ask(asked)
@@ -173,7 +173,7 @@ def test_a_model_without_folders_is_not_asked_to_work_in_one(store: Store) -> No
     model = ScriptedModel(["never"], works_in_folders=False)
 
     with pytest.raises(ModelUnavailable, match="cannot work in a folder"):
-        metered(model, store).ask(msgspec.structs.replace(ASKED, folder="/somewhere"))
+        metered(model, store).ask(msgspec.structs.replace(REQUEST, folder="/somewhere"))
     assert model.requests == []
 
 
@@ -182,10 +182,10 @@ def test_a_call_whose_process_died_counts_as_its_estimate(tmp_path: Path) -> Non
 import os, sys
 from session_memory.store import open_store
 from session_memory.testing.scripted_model import ScriptedModel
-from tests.model.meters import ASKED, metered
+from tests.model.meters import REQUEST, metered
 
 store = open_store(sys.argv[1], 0, create_missing=True)
-metered(ScriptedModel([lambda request: os._exit(9)]), store).ask(ASKED)
+metered(ScriptedModel([lambda request: os._exit(9)]), store).ask(REQUEST)
 """
     directory = str(tmp_path / "store")
 
@@ -206,7 +206,7 @@ from session_memory.errors import BudgetSpent
 from session_memory.model.port import Answer, Usage
 from session_memory.store import open_store
 from session_memory.testing.scripted_model import ScriptedModel
-from tests.model.meters import ASKED, metered
+from tests.model.meters import REQUEST, metered
 
 store = open_store(sys.argv[1], 0)
 model = ScriptedModel([Answer("yes", "m", Usage(4, 90))] * {CALLS})
@@ -216,7 +216,7 @@ sys.stdin.readline()
 
 def once(_):
     try:
-        meter.ask(ASKED)
+        meter.ask(REQUEST)
     except BudgetSpent:
         pass
 
@@ -258,7 +258,7 @@ def test_threads_share_one_model(store: Store) -> None:
     model = metered(ScriptedModel([str(number) for number in range(50)]), store)
 
     with ThreadPoolExecutor(8) as pool:
-        said = {answer.text for answer in pool.map(lambda _: model.ask(ASKED), range(50))}
+        said = {answer.text for answer in pool.map(lambda _: model.ask(REQUEST), range(50))}
 
     assert said == {str(number) for number in range(50)}
     assert (ledger_row(store).calls, ledger_row(store).unsettled) == (50, 0)
@@ -287,7 +287,7 @@ def test_a_call_that_others_under_way_keep_out_waits_for_them(store: Store) -> N
 
     model = metered(ScriptedModel([cheap] * 20), store, run_tokens=94 + 19)
     with ThreadPoolExecutor(8) as pool:
-        said = list(pool.map(lambda _: model.ask(ASKED).text, range(20)))
+        said = list(pool.map(lambda _: model.ask(REQUEST).text, range(20)))
     assert said == ["yes"] * 20 and inside == [0, 1]
 
 
@@ -298,7 +298,7 @@ def test_what_does_not_fit_when_all_are_settled_is_put_off(store: Store) -> None
 
     def ask(_number: int) -> str:
         try:
-            return model.ask(ASKED).text
+            return model.ask(REQUEST).text
         except BudgetSpent:
             return "put off"
 
@@ -315,7 +315,7 @@ def test_a_failed_call_lets_the_next_one_in(store: Store) -> None:
 
     model = metered(ScriptedModel([fail, "yes"]), store, run_tokens=94)
     with ThreadPoolExecutor(2) as pool:
-        first, second = (pool.submit(model.ask, ASKED) for _ in range(2))
+        first, second = (pool.submit(model.ask, REQUEST) for _ in range(2))
         begun.set()
         errors = [one.exception() for one in (first, second)]
     assert sorted(type(error).__name__ for error in errors) == ["CallFailed", "NoneType"]
@@ -325,23 +325,23 @@ def test_a_failed_call_lets_the_next_one_in(store: Store) -> None:
 def test_the_window_leaves_room_for_instructions_and_answer(store: Store) -> None:
     model = metered(ScriptedModel(), store, window=10_000)
     # "system" and "user" are two tokens each, the answer ninety.
-    assert model.input_limit(ASKED, LONG) == (10_000 - 4 - 90) * 3
+    assert model.input_limit(REQUEST, LONG) == (10_000 - 4 - 90) * 3
     agent = metered(ScriptedModel(), store, window=10_000, turn_tokens=1_000)
-    assert agent.input_limit(ASKED, LONG) == (10_000 - 4 - 1_000 - 2 * 90) * 3
+    assert agent.input_limit(REQUEST, LONG) == (10_000 - 4 - 1_000 - 2 * 90) * 3
 
 
 def test_a_window_without_room_and_caps_without_room_say_so(store: Store) -> None:
     with pytest.raises(ModelUnavailable, match="a window of 400 tokens has no room") as small:
-        metered(ScriptedModel(), store, window=400).input_limit(ASKED, LONG)
+        metered(ScriptedModel(), store, window=400).input_limit(REQUEST, LONG)
     assert "model.context_tokens" in str(small.value.hint)
     with pytest.raises(BudgetSpent, match="the caps leave no room"):
-        metered(ScriptedModel(), store, run_tokens=200).input_limit(ASKED, LONG)
+        metered(ScriptedModel(), store, run_tokens=200).input_limit(REQUEST, LONG)
 
 
 def test_an_answer_is_at_most_a_quarter_of_the_window(store: Store) -> None:
     assert (answer_tokens(8_000, 128_000), answer_tokens(8_000, 8_192)) == (8_000, 2_048)
     model = ScriptedModel(["yes"])
-    metered(model, store, window=80).ask(ASKED)
+    metered(model, store, window=80).ask(REQUEST)
     assert model.requests[0].max_output_tokens == 20
 
 

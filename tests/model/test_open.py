@@ -23,7 +23,7 @@ from session_memory.model.open import caps_of, open_model
 from session_memory.model.port import Request
 from session_memory.store.port import Store
 
-ASKED = Request("test", "be terse", "what is it?", timeout_s=5)
+REQUEST = Request("test", "be terse", "what is it?", timeout_s=5)
 SDK = '''
 """A stand-in for the agent SDK, which is too large to install for a test."""
 import asyncio
@@ -131,7 +131,7 @@ def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(sdk: Any, store
     model = open_model(settings.Model(provider="agent_sdk"), {}, store.spend, lambda: NOW, "run")
     assert model is not None
 
-    answer = model.ask(ASKED)
+    answer = model.ask(REQUEST)
 
     prompt, options = sdk.asked[-1]
     assert (options.allowed_tools, options.max_turns) == ([], 2)
@@ -162,7 +162,7 @@ def test_what_the_agent_sdk_fails_at_is_reported(
     assert model is not None
 
     with pytest.raises(error, match=words):
-        model.ask(msgspec.structs.replace(ASKED, timeout_s=0.05))
+        model.ask(msgspec.structs.replace(REQUEST, timeout_s=0.05))
 
 
 @pytest.mark.rows("FLU-34")
@@ -185,5 +185,5 @@ def test_the_answer_of_the_agent_sdk_is_its_text_blocks_joined() -> None:
     sdk = block(
         query=query, ClaudeAgentOptions=Options, CLINotFoundError=OSError, ClaudeSDKError=OSError
     )
-    answer = AgentSdkModel(sdk, "m").ask(ASKED)
+    answer = AgentSdkModel(sdk, "m").ask(REQUEST)
     assert (answer.text, answer.usage.usd) == ("ab", 0.5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.model.meters import ASKED, metered
+from tests.model.meters import REQUEST, metered
 
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable
 from session_memory.model.failures import CallFailed, Kind
@@ -20,7 +20,7 @@ def tried(lines: list[Line]) -> tuple[ScriptedModel, list[float]]:
 def test_a_failure_that_passes_is_tried_again(kind: Kind) -> None:
     model, slept = tried([CallFailed("busy", kind), CallFailed("busy", kind), "yes"])
 
-    assert ask(model, ASKED, slept.append).text == "yes"
+    assert ask(model, REQUEST, slept.append).text == "yes"
     assert slept == [2.0, 4.0]
 
 
@@ -28,7 +28,7 @@ def test_after_the_last_attempt_there_is_no_sleep() -> None:
     model, slept = tried([CallFailed("busy", "overloaded")] * 3)
 
     with pytest.raises(CallFailed):
-        ask(model, ASKED, slept.append)
+        ask(model, REQUEST, slept.append)
     assert (slept, len(model.requests)) == ([2.0, 4.0], 3)
 
 
@@ -41,7 +41,7 @@ def test_a_server_may_ask_for_more_patience_within_reason(
     busy = CallFailed("busy", "rate_limited", retry_after=asked)
     model, slept = tried([busy, "yes"])
 
-    ask(model, ASKED, slept.append)
+    ask(model, REQUEST, slept.append)
 
     assert slept == [waited]
 
@@ -63,7 +63,7 @@ def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
     model, slept = tried([error, "never"])
 
     with pytest.raises(type(error)):
-        ask(model, ASKED, slept.append)
+        ask(model, REQUEST, slept.append)
     assert (slept, len(model.requests)) == ([], 1)
 
 
@@ -71,7 +71,7 @@ def test_each_attempt_is_a_call_of_the_budget(store: Store) -> None:
     model, slept = tried([CallFailed("busy", "overloaded")] * 3)
 
     with pytest.raises(BudgetSpent, match="2 of 2 calls"):
-        ask(metered(model, store, run_calls=2), ASKED, slept.append)
+        ask(metered(model, store, run_calls=2), REQUEST, slept.append)
 
     assert len(model.requests) == 2
     assert store.spend.totals("purpose", "2000-01-01")[0].failed == 2

@@ -71,7 +71,7 @@ class AgentSdkModel:
 
     def _options(self, request: Request, folder: str) -> Any:
         tools = [] if request.folder is None else FOLDER_TOOLS
-        wanted: dict[str, Any] = {
+        values: dict[str, Any] = {
             "model": self.name,
             "system_prompt": system_with_schema(request),
             "cwd": folder,
@@ -85,7 +85,7 @@ class AgentSdkModel:
         }
         options = self._sdk.ClaudeAgentOptions
         supported = {field.name for field in dataclasses.fields(options)}
-        return options(**{name: value for name, value in wanted.items() if name in supported})
+        return options(**{name: value for name, value in values.items() if name in supported})
 
 
 async def _read_within(timeout_s: float, messages: AsyncIterator[Any], model: str) -> Answer:

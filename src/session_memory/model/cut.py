@@ -22,10 +22,10 @@ def cut(text: str, limit: int, marker: str) -> Cut:
         return Cut(text, truncated=False)
     room = max(0, limit - len(marker.encode()))
     head = room // HEAD_SHARE
-    kept = prefix(data, head) + marker.encode() + suffix(data, room - head)
-    if len(kept) > limit:  # a limit below the marker itself
-        kept = prefix(kept, limit)
-    return Cut(kept.decode("utf-8", "surrogatepass"), truncated=True)
+    shortened = prefix(data, head) + marker.encode() + suffix(data, room - head)
+    if len(shortened) > limit:  # a limit below the marker itself
+        shortened = prefix(shortened, limit)
+    return Cut(shortened.decode("utf-8", "surrogatepass"), truncated=True)
 
 
 def prefix(data: bytes, limit: int) -> bytes:

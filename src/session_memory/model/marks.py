@@ -62,12 +62,12 @@ def environment(environ: Mapping[str, str], *more_names: str) -> dict[str, str]:
     for switch, cloud in CLOUD_PREFIXES.items():
         if environ.get(switch, "0") not in ("", "0"):
             prefixes += cloud
-    kept = {
+    passed_on = {
         name: value
         for name, value in environ.items()
         if name.upper() in NAMES or name in more_names or name.upper().startswith(prefixes)
     }
-    return {**kept, "NO_COLOR": "1", "DISABLE_AUTOUPDATER": "1", **MARKS}
+    return {**passed_on, "NO_COLOR": "1", "DISABLE_AUTOUPDATER": "1", **MARKS}
 
 
 def fenced(text: str) -> str:

@@ -153,9 +153,9 @@ class Metered:
             if size <= window:
                 return self._cost(bounded, size)
             calls = -(-size // window) + 1  # one for each part, one to put the answers together
-            one = self._cost(bounded, 0)
-            read = calls * (one.input_tokens + one.output_tokens) + tokens_in(size)
-            written = calls * one.output_tokens
+            single = self._cost(bounded, 0)
+            read = calls * (single.input_tokens + single.output_tokens) + tokens_in(size)
+            written = calls * single.output_tokens
             return Estimate(read, written, price_of(self.name, Usage(read, written)))
 
         return InputRoom(window, self._affordable(bare, sizes, max(sizes), cost))

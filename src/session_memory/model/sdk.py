@@ -147,5 +147,5 @@ def _seconds(header: str | None) -> float | None:
     try:
         wait = float(header) if header else None
     except ValueError:
-        return None  # a date: our own delay will do
+        return None  # a date: our own delay is used instead
     return wait if wait is not None and 0 <= wait < float("inf") else None
