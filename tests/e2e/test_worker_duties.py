@@ -190,7 +190,7 @@ def test_a_session_starts_without_waiting_for_the_pipeline(
         ran = run_hook("SessionStart", "claude", payload=payload, **settings)
         # The model has not answered and does not until it is let: a hook that waited would hang.
         assert (ran.code, ran.err) == (0, b"")
-        assert server.asked.wait(60)
+        assert server.requested.wait(60)
         assert "memory" not in run("project", "memory", "show", "--project", "shop").stdout
         server.gate.set()
         when_idle()

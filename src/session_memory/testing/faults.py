@@ -102,7 +102,7 @@ class Kind(msgspec.Struct, frozen=True):
     code: int
     operations: tuple[str, ...]
     error: type[apsw.Error] = apsw.IOError
-    """What SQLite hears instead of the code."""
+    """The error that SQLite gets instead of the code."""
     short: bool = False
 
 
@@ -139,18 +139,18 @@ def failing_disk(kind: str, nth: int, *, stays: bool = False) -> Generator[Count
 
 @contextlib.contextmanager
 def second_faults_pass() -> Generator[None]:
-    """While SQLite takes back what failed, a fault that stays has nobody to be raised to."""
-    known = sys.unraisablehook
+    """Ignore database errors during a rollback of SQLite, where nobody can catch them."""
+    previous_hook = sys.unraisablehook
 
-    def hear(told: Any) -> None:
-        if not isinstance(told.exc_value, apsw.Error):
-            known(told)
+    def ignore_database_errors(unraisable: Any) -> None:
+        if not isinstance(unraisable.exc_value, apsw.Error):
+            previous_hook(unraisable)
 
-    sys.unraisablehook = hear
+    sys.unraisablehook = ignore_database_errors
     try:
         yield
     finally:
-        sys.unraisablehook = known
+        sys.unraisablehook = previous_hook
 
 
 class _Deadly(Counter):
@@ -196,7 +196,7 @@ class _FaultyDisk(apsw.VFS):
             raise self._way.error(os.strerror(self._way.code))
 
     def remove(self) -> None:
-        """Take the fault away."""
+        """Remove the fault."""
         apsw.set_default_vfs(self._base)
         checksums.put_on_top()
         self.unregister()

@@ -75,7 +75,7 @@ class ModelServer:
         self._meeting = threading.Barrier(together) if together else None
         self._under_way = self.most_under_way = 0
         self.requests: list[Received] = []
-        self.asked = threading.Event()
+        self.requested = threading.Event()
         """Set by the first request."""
         self.gate = threading.Event()
         """A slow answer waits for it; leaving the block sets it, so that nothing hangs."""
@@ -92,7 +92,7 @@ class ModelServer:
         """The part of this request."""
         with self._lock:
             self.requests.append(received)
-            self.asked.set()
+            self.requested.set()
             return self._plays[min(len(self.requests), len(self._plays)) - 1]
 
     @contextmanager
@@ -146,8 +146,8 @@ class _Handler(BaseHTTPRequestHandler):
             shown = json.dumps(body).partition("(trace: `")[2].partition("`")[0]
             text = play.text.replace("${trace}", shown)
         play = msgspec.structs.replace(play, text=text)
-        asked = "output_config" in body or "text" in body or "response_format" in body
-        if play.part == "no_schema" and asked:
+        wants_schema = "output_config" in body or "text" in body or "response_format" in body
+        if play.part == "no_schema" and wants_schema:
             self._refuse(400, play, "response_format is not supported")
         elif play.part in STATUS:
             key = self.headers.get("authorization") or self.headers.get("x-api-key") or ""

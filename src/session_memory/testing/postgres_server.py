@@ -34,8 +34,8 @@ def postgres_binaries() -> Path | None:
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=_version)
     if installed:
         return installed[-1].parent
-    found = shutil.which("postgres")
-    return Path(found).parent if found else None
+    path = shutil.which("postgres")
+    return Path(path).parent if path else None
 
 
 def _version(path: Path) -> float:
@@ -64,8 +64,8 @@ def unprivileged_user() -> str | None:
         return None
     import pwd
 
-    known = {entry.pw_name for entry in pwd.getpwall()}
-    return "postgres" if "postgres" in known else "nobody"
+    users = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in users else "nobody"
 
 
 class PostgresServer:
@@ -81,10 +81,10 @@ class PostgresServer:
         directory: Path | None = None,
         settings: dict[str, str] | None = None,
     ) -> None:
-        found = binaries or postgres_binaries()
-        if found is None:
+        folder = binaries or postgres_binaries()
+        if folder is None:
             raise FileNotFoundError("PostgreSQL is not installed: no postgres program was found")
-        self.binaries = found
+        self.binaries = folder
         self.user = unprivileged_user()
         self.port = free_port()
         self.directory = directory or Path(tempfile.mkdtemp(prefix="sm-postgres-"))

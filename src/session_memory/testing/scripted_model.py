@@ -1,4 +1,4 @@
-"""A model that says what a test wrote down, and remembers what it was asked."""
+"""A model that gives scripted answers, and records its requests."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ class ScriptedModel:
             if not self._lines:
                 raise AssertionError(f"the script has no answer to {request.purpose}")
             line = self._lines.pop(0)
-        said = line if isinstance(line, str | Answer | Exception) else line(request)
-        if isinstance(said, Exception):
-            raise said
-        if isinstance(said, Answer):
-            return said
-        usage = Usage(input_tokens=len(request.user) // 3 + 1, output_tokens=len(said) // 3 + 1)
-        return Answer(said, self._name, usage)
+        answer = line if isinstance(line, str | Answer | Exception) else line(request)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, Answer):
+            return answer
+        usage = Usage(input_tokens=len(request.user) // 3 + 1, output_tokens=len(answer) // 3 + 1)
+        return Answer(answer, self._name, usage)

@@ -51,8 +51,8 @@ def event(pos: int, text: str = "", **fields: Any) -> EventDraft:
 
 def turn(pos: int, text: str, **fields: Any) -> EventDraft:
     """A prompt that both indexes know."""
-    given = {"kind": "user_prompt", "origin": "user", "index_text": text, "turn_text": text}
-    return event(pos, text, **{**given, **fields})
+    defaults = {"kind": "user_prompt", "origin": "user", "index_text": text, "turn_text": text}
+    return event(pos, text, **{**defaults, **fields})
 
 
 def response(key: str, output: int = 10, **fields: Any) -> UsageDraft:
@@ -112,15 +112,15 @@ def tell(writer: Writer, said: Said) -> int:
     source_id = writer.source(said.flavor, said.path)
     session = writer.session(said.flavor, said.session, said.parent)
     writer.link(session, source_id)
-    held = writer.holders([draft.fingerprint for draft in said.events])
+    holders_by_fingerprint = writer.holders([draft.fingerprint for draft in said.events])
     new: list[EventDraft] = []
     for draft in said.events:
-        holders = held.get(draft.fingerprint, [])
+        holders = holders_by_fingerprint.get(draft.fingerprint, [])
         if any(holder.session_id != session.id for holder in holders):
             writer.note_shared({draft.fingerprint})
         own = [holder for holder in holders if holder.session_id == session.id]
-        known = [(holder.event_id, draft) for holder in own if holder.event_id is not None]
-        writer.confirm(source_id, known)
+        confirmed = [(holder.event_id, draft) for holder in own if holder.event_id is not None]
+        writer.confirm(source_id, confirmed)
         if not own:
             new.append(draft)
     if new:

@@ -1,4 +1,4 @@
-"""A home with agent logs, a store beside it, and sweeps over both: in this process or another."""
+"""A home with agent logs, a store next to it, and sweeps over both."""
 
 from __future__ import annotations
 
@@ -261,9 +261,9 @@ class Workspace:
 
     @staticmethod
     def _number(store: SessionReader, external_id: str) -> int:
-        found = store.own_session(external_id)
-        assert found is not None, f"no session {external_id}"
-        return found.id
+        session = store.own_session(external_id)
+        assert session is not None, f"no session {external_id}"
+        return session.id
 
 
 def _toml(value: object) -> str:
