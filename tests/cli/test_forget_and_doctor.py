@@ -41,8 +41,8 @@ def test_forget_without_a_condition_is_refused(space: Workspace) -> None:
 
 def test_forget_shows_what_would_go_and_asks_before_it_does(space: Workspace) -> None:
     swept(space)
-    told = run(space, "forget", "--text", "zebrawood", "--dry-run")
-    assert (told.returncode, "in 1 event of 1 session" in told.stdout) == (0, True)
+    output = run(space, "forget", "--text", "zebrawood", "--dry-run")
+    assert (output.returncode, "in 1 event of 1 session" in output.stdout) == (0, True)
     refused = run(space, "forget", "--text", "zebrawood")
     assert refused.returncode == 8
     assert run(space, "forget", "--text", "zebrawood", "--verify").returncode == 1
@@ -52,13 +52,13 @@ def test_forget_shows_what_would_go_and_asks_before_it_does(space: Workspace) ->
 def test_forget_shows_each_session_before_it_goes(space: Workspace) -> None:
     swept(space)
     (session,) = space.sessions().values()
-    told = run(space, "forget", "--session", str(session.id), "--dry-run")
-    row = next(line for line in told.stdout.splitlines() if session.external_id in line)
+    output = run(space, "forget", "--session", str(session.id), "--dry-run")
+    row = next(line for line in output.stdout.splitlines() if session.external_id in line)
     assert row.split()[:4] == [str(session.id), session.external_id, "claude", session.project_key]
     assert "2026-03-02T09:00  2026-03-02T09:00" in row and "zebrawood address" in row
-    assert "1 session with 1 event" in told.stdout
-    told = run(space, "forget", "--session", str(session.id), "--dry-run", "--json")
-    (shown,) = json.loads(told.stdout)["sessions"]
+    assert "1 session with 1 event" in output.stdout
+    output = run(space, "forget", "--session", str(session.id), "--dry-run", "--json")
+    (shown,) = json.loads(output.stdout)["sessions"]
     assert (shown["session_id"], shown["session"]) == (session.id, session.external_id)
     assert (shown["flavor"], shown["project"]) == ("claude", session.project_key)
     assert (shown["events"], shown["title"]) == (1, "the zebrawood address is private")
@@ -88,8 +88,8 @@ def test_a_hint_for_digits_names_the_session_that_they_name_as_an_id(space: Work
     swept(space)
     numbers = {name: session.id for name, session in space.sessions().items()}
     for name in ("1234567", "12345678"):
-        told = run(space, "forget", "--session", name, "--dry-run").stderr
-        assert f"`id:{name}` names {numbers[name]} claude {name} " in told
+        output = run(space, "forget", "--session", name, "--dry-run").stderr
+        assert f"`id:{name}` names {numbers[name]} claude {name} " in output
     assert "'1234' fits 2 sessions" in run(space, "show", "1234").stderr
 
 

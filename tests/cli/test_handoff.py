@@ -68,10 +68,10 @@ def test_the_limit_holds_and_json_names_the_lines(
         log.edit(f"{desk.root}/src/part{number}.py", "a", "b")
     log.write(desk.logs)
     assert main(["handoff", "--json", "--max-tokens", "200"]) == EXIT_OK
-    told = json.loads(capsys.readouterr().out)
-    assert told["session"] == log.session_id and told["tokens_at_most"] <= 200
-    assert len(told["text"]) <= 600
-    assert {"asked", "file"} <= {line["kind"] for line in told["lines"]}
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["session"] == log.session_id and answer["tokens_at_most"] <= 200
+    assert len(answer["text"]) <= 600
+    assert {"asked", "file"} <= {line["kind"] for line in answer["lines"]}
     assert main(["handoff", "--session", desk.first.session_id, "--json"]) == EXIT_OK
     assert "README.md" in json.loads(capsys.readouterr().out)["text"]
 

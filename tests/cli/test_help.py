@@ -108,8 +108,8 @@ def test_the_page_has_the_help_of_every_command() -> None:
 def test_a_word_of_ours_is_explained_where_it_is_used(
     tmp_path: Path, words: str, sentence: str
 ) -> None:
-    told = " ".join(Workspace(tmp_path).run(*words.split(), "--help").stdout.split())
-    assert sentence in told
+    output = " ".join(Workspace(tmp_path).run(*words.split(), "--help").stdout.split())
+    assert sentence in output
 
 
 def test_the_page_says_where_every_earlier_verb_is() -> None:

@@ -207,8 +207,8 @@ def test_every_error_of_the_tree_ends_with_its_own_exit_code(
     assert main(["config", "show"]) == kind.exit_code
     assert capsys.readouterr() == ("", "error: it broke\nhint: mend it\n")
     assert main(["config", "show", "--json"]) == kind.exit_code
-    told = error_of(capsys.readouterr().err)
-    assert told == {"code": kind.code, "message": "it broke", "hint": "mend it"}
+    output = error_of(capsys.readouterr().err)
+    assert output == {"code": kind.code, "message": "it broke", "hint": "mend it"}
 
 
 def test_exit_codes_differ_where_scripts_must_tell_them_apart() -> None:
@@ -238,9 +238,9 @@ def test_a_bug_is_one_line_and_a_traceback_only_on_request(
 ) -> None:
     end_with(ZeroDivisionError("oops \x1b[31m"))
     assert main(["config", "show"]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("error: unexpected ZeroDivisionError: oops \\x1b[31m\n")
-    assert "Traceback" not in told
+    output = capsys.readouterr().err
+    assert output.startswith("error: unexpected ZeroDivisionError: oops \\x1b[31m\n")
+    assert "Traceback" not in output
     monkeypatch.setenv("SESSION_MEMORY_DEBUG", "1")
     assert main(["config", "show"]) == 1
     assert "Traceback" in capsys.readouterr().err

@@ -42,8 +42,8 @@ def test_one_screen_with_what_is_here_what_waits_and_what_to_type(space: Workspa
     assert "session-memory rules review  1 rule awaits your decision" in done.stdout
     lines = done.stdout.splitlines()
     assert len(lines) <= 20 and max(map(len, lines)) <= 80
-    told = json.loads(space.run(*config(space), "--json").stdout)
-    assert (told["sessions"], len(told["next"])) == (6, 3)
+    answer = json.loads(space.run(*config(space), "--json").stdout)
+    assert (answer["sessions"], len(answer["next"])) == (6, 3)
 
 
 @pytest.mark.rows("CLI-01")

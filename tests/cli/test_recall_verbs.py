@@ -133,10 +133,10 @@ def test_a_sync_says_what_it_did(space: Workspace, tmp_path: Path) -> None:
     said = run(space, "project", "pack", "--project", "shop", "--sync", str(file))
     assert "context_pack_not_smaller_than_source" in said
     assert not file.exists()
-    told = json.loads(
+    answer = json.loads(
         run(space, "project", "pack", "--project", "shop", "--sync", str(file), "--json")
     )
-    assert told["skipped"] is True
+    assert answer["skipped"] is True
 
 
 @pytest.mark.rows("SRC-10")

@@ -24,15 +24,15 @@ def file(tmp_path: Path) -> str:
 
 def test_places_rules_and_lengths_are_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["store", "redact", "test", file]) == 0
-    told = capsys.readouterr()
-    rows = [line.split() for line in told.out.splitlines()]
+    output = capsys.readouterr()
+    rows = [line.split() for line in output.out.splitlines()]
     assert rows == [
         ["line", "column", "rule", "length"],
         ["2", "3", "github", "40"],
         ["4", "10", "assignment", "14"],
     ]
-    assert "2 secrets" in told.err
-    assert TOKEN not in told.out + told.err and "hunter2" not in told.out + told.err
+    assert "2 secrets" in output.err
+    assert TOKEN not in output.out + output.err and "hunter2" not in output.out + output.err
 
 
 def test_json_has_the_same_and_no_value(file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,9 +64,9 @@ def test_rules_of_the_user_are_tried_and_bad_ones_named(
     monkeypatch.setenv("SESSION_MEMORY_REDACT_RULES", rules)
     monkeypatch.setenv("SESSION_MEMORY_REDACT_GITLEAKS", str(tmp_path / "leaks.toml"))
     assert main(["store", "redact", "test", str(tmp_path / "x"), "--json"]) == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["rules"] == {"badge": 1}
-    assert "rule bad is not used" in told.err
+    output = capsys.readouterr()
+    assert json.loads(output.out)["rules"] == {"badge": 1}
+    assert "rule bad is not used" in output.err
 
 
 def test_a_missing_file_and_a_bad_rule_table_are_errors(

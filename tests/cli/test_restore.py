@@ -136,9 +136,9 @@ def test_the_present_store_is_kept_aside_and_comes_back(space: Workspace, backup
 def test_a_damaged_present_store_is_kept_to_the_byte(space: Workspace, backup: Path) -> None:
     overwrite(space)
     before = content(space.store_directory)
-    told = restore(space, backup)
-    assert told["replaces"]["unreadable"]
-    kept = content(Path(told["aside"]))
+    output = restore(space, backup)
+    assert output["replaces"]["unreadable"]
+    kept = content(Path(output["aside"]))
     assert kept == {name: data for name, data in before.items() if name in kept}
     assert "store.db" in kept
 
@@ -165,9 +165,9 @@ def test_a_damaged_backup_is_refused_before_anything_changes(
     path = next(backup.rglob("*.seg")) if name == "segment" else backup / name
     path.write_bytes(path.read_bytes()[:-3])
     before = content(space.store_directory)
-    told = refusal(run(space, "store", "restore", str(backup), "--yes"), 1)
-    assert "damaged" in told and "use another backup" in told
-    assert "session-memory store repair" not in told, "that mends the store, not a backup"
+    output = refusal(run(space, "store", "restore", str(backup), "--yes"), 1)
+    assert "damaged" in output and "use another backup" in output
+    assert "session-memory store repair" not in output, "that mends the store, not a backup"
     assert content(space.store_directory) == before
 
 
@@ -243,8 +243,8 @@ def test_what_was_forgotten_since_the_backup_stays_forgotten(
     assert run(space, "forget", *wanted, "--yes").returncode == 0
     left = space.dump()
     {"there": bool, "damaged": overwrite, "gone": lose_database}[database](space)
-    told = restore(space, backup)
-    assert told["forgotten_sessions"] + told["shortened_sessions"] == 1
+    output = restore(space, backup)
+    assert output["forgotten_sessions"] + output["shortened_sessions"] == 1
     for _ in range(2):
         assert space.dump() == left
         assert traces(space) == []

@@ -43,26 +43,26 @@ def test_rules_alone_lists_what_detection_finds_by_number(space: Workspace) -> N
 @pytest.mark.rows("CLI-04")
 def test_the_gate_explains_itself_where_it_stops_a_rule(space: Workspace) -> None:
     rules(space)
-    told = rules(space, "approve", "1")
-    assert "not given to agents yet: 3 of 5 occurrences" in told
-    assert "session-memory rules add TEXT" in told and "help gate" in told
-    told = rules(space, "distribute")
-    assert f"not written: {RULE} is provisional: 3 of 5 occurrences" in told
-    assert "1 rule is not given to agents yet" in told
+    output = rules(space, "approve", "1")
+    assert "not given to agents yet: 3 of 5 occurrences" in output
+    assert "session-memory rules add TEXT" in output and "help gate" in output
+    output = rules(space, "distribute")
+    assert f"not written: {RULE} is provisional: 3 of 5 occurrences" in output
+    assert "1 rule is not given to agents yet" in output
     assert "a yes" not in rules(space, "list", "--all")
 
 
 @pytest.mark.rows("CLI-04")
 def test_a_review_without_a_terminal_says_how_to_decide_by_id(space: Workspace) -> None:
-    told = rules(space, "review", code=8)
-    assert "`rules approve ID`" in told
+    output = rules(space, "review", code=8)
+    assert "`rules approve ID`" in output
 
 
 @pytest.mark.rows("CLI-05")
 def test_a_rule_of_ones_own_is_approved_and_names_its_files(space: Workspace) -> None:
-    told = rules(space, "add", "Never push.", "--project", "shop")
-    assert "candidate -> approved, version 1" in told
-    assert "the repository is gone" in told  # the samples come from another machine
+    output = rules(space, "add", "Never push.", "--project", "shop")
+    assert "candidate -> approved, version 1" in output
+    assert "the repository is gone" in output  # the samples come from another machine
     (row,) = json.loads(rules(space, "list", "--status", "approved", "--json"))["patterns"]
     assert row["distribution_ready"] and row["snapshot"]["repos"] == ["shop"]
     assert "on their own word" in rules(space, "explain", row["id"])
@@ -74,8 +74,8 @@ def test_a_rule_of_ones_own_is_approved_and_names_its_files(space: Workspace) ->
 @pytest.mark.rows("CLI-05")
 def test_only_projects_that_a_rule_is_for_are_named_as_not_reached(space: Workspace) -> None:
     rules(space, "add", "Never push.", "--project", "shop-site")
-    told = rules(space, "add", "Ask first.", "--project", "shop")
-    assert "does not reach" in told and "/shop: " in told and "/shop-site" not in told
+    output = rules(space, "add", "Ask first.", "--project", "shop")
+    assert "does not reach" in output and "/shop: " in output and "/shop-site" not in output
 
 
 @pytest.mark.rows("CLI-05")
@@ -87,8 +87,8 @@ def test_a_rule_of_ones_own_is_written_on_a_yes(tmp_path: Path) -> None:
     log.prompt("Hello.")
     space.write(log)
     space.run("--config", str(space.write_config()), "sweep")
-    told = rules(space, "add", "Never push.", "--project", "shop", "--distribute")
-    assert f"would create {repo}/CLAUDE.md" in told and f"created {repo}/CLAUDE.md" in told
+    output = rules(space, "add", "Never push.", "--project", "shop", "--distribute")
+    assert f"would create {repo}/CLAUDE.md" in output and f"created {repo}/CLAUDE.md" in output
     assert "- Never push. [sm-" in (repo / "CLAUDE.md").read_text()
     (row,) = json.loads(rules(space, "list", "--all", "--json"))["patterns"]
     again = rules(space, "approve", row["id"])

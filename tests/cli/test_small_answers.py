@@ -68,8 +68,8 @@ def test_a_store_without_sessions_is_said_in_words(space: Workspace) -> None:
 
 
 def test_a_purge_says_how_many_sessions_are_deleted(space: Workspace) -> None:
-    told = run(space, "uninstall", "--purge", "--dry-run").stderr
-    assert "6 captured sessions are deleted for good" in told
+    output = run(space, "uninstall", "--purge", "--dry-run").stderr
+    assert "6 captured sessions are deleted for good" in output
 
 
 @pytest.mark.parametrize("limit", ["-1", "0"])
@@ -151,8 +151,8 @@ def test_an_empty_or_short_answer_is_a_sentence(
 
 
 def test_groups_list_their_verbs_with_whole_sentences(space: Workspace) -> None:
-    told = run(space, "project", "memory", "--help").stdout
-    assert "..." not in told.partition("Commands:")[2] and "line by line." in told
+    output = run(space, "project", "memory", "--help").stdout
+    assert "..." not in output.partition("Commands:")[2] and "line by line." in output
 
 
 @pytest.mark.parametrize("words", [("project", "memory", "status"), ("show", "1", "--digest")])
@@ -167,6 +167,6 @@ def test_a_sweep_at_a_terminal_counts_secrets_and_damaged_lines(tmp_path: Path) 
     log.prompt("use the key AKIAZ7Q4MN2PLX5RT8WB")
     (file,) = space.write(log)
     file.write_bytes(file.read_bytes() + b'{"broken\n')
-    told = seen(space, "sweep").screen
-    assert "redacted   1 secret; -v names the rules" in told
-    assert "damaged    1 line: see `store quarantine`" in told
+    output = seen(space, "sweep").screen
+    assert "redacted   1 secret; -v names the rules" in output
+    assert "damaged    1 line: see `store quarantine`" in output

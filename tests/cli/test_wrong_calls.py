@@ -72,12 +72,12 @@ def test_no_wrong_call_ends_in_a_traceback_or_without_a_hint(full: Workspace, ve
     for calls in (calls for name, calls in EVERY.items() if name.split()[0] == verb):
         for call in calls:
             done = full.run("--config", config, *call)
-            told = repr((call, done.returncode, done.stderr))[:400]
-            assert done.returncode in CODES, told
-            assert "Traceback" not in done.stderr and "error: unexpected" not in done.stderr, told
-            assert "\x1b" not in done.stdout + done.stderr, told
+            output = repr((call, done.returncode, done.stderr))[:400]
+            assert done.returncode in CODES, output
+            assert "Traceback" not in done.stderr and "error: unexpected" not in done.stderr, output
+            assert "\x1b" not in done.stdout + done.stderr, output
             if "error:" in done.stderr:
-                assert "hint:" in done.stderr and len(done.stderr) < 60_000, told
+                assert "hint:" in done.stderr and len(done.stderr) < 60_000, output
 
 
 @pytest.mark.rows("CLI-14")
@@ -114,10 +114,10 @@ def test_closed_and_full_streams_are_no_accident(full: Workspace, closed: str, w
     done = subprocess.run(
         ["sh", "-c", line], env=full.environ(), capture_output=True, text=True, check=False
     )
-    told = done.stdout + done.stderr
-    assert "Traceback" not in told and "unexpected" not in told and "ignored" not in told
+    output = done.stdout + done.stderr
+    assert "Traceback" not in output and "unexpected" not in output and "ignored" not in output
     wrong = 2 if words == "nonsense" else 1 if "full" in closed else 0
-    assert done.returncode == wrong, told
+    assert done.returncode == wrong, output
 
 
 @pytest.mark.rows("CLI-14")

@@ -65,9 +65,9 @@ class Agent(msgspec.Struct):
     unread: dict[str, int] = {}
     """Records of unknown type seen in the last sweep, as "version: type"."""
     missing_parts: list[MissingPart] = []
-    """Parts of its logs that were not there when they were read."""
+    """Parts of its logs that were missing when they were read."""
     experimental: bool = False
-    """Whether its reader never met a genuine log: what it makes of one may be wrong."""
+    """Whether its reader was never tested with a genuine log, so that it may misread one."""
     hooks: str | None = None
     """wired, off, outdated, absent, hand-made (an entry of the user's), refused (its file cannot be
     read); None where it has none."""
@@ -75,7 +75,7 @@ class Agent(msgspec.Struct):
 
     @property
     def is_here(self) -> bool:
-        """Whether it left anything on this machine, or with us."""
+        """Whether it has files on this machine, or sessions in the store."""
         return bool(self.paths or self.sessions)
 
 
@@ -173,7 +173,7 @@ def _add_captured(agent: Agent, sessions: list[Session]) -> None:
 
 
 def _unread(app: App) -> dict[str, int]:
-    """ "flavour version: type" to records, of the last sweep; it is told, never relied upon."""
+    """ "flavour version: type" to records, of the last sweep; only for display."""
     last = read_last_sweep(app.paths.last_sweep)
     try:
         return msgspec.convert(last.report.get("unknown", {}) if last else {}, dict[str, int])

@@ -40,11 +40,11 @@ class App:
         self.no_pager = False
         self.config_path: str | None = None
         self.hub_url: str | None = None
-        """Read this hub instead of the local store."""
+        """The hub to read instead of the local store."""
         self.follows_hub = False
-        """The command goes on, and must see what changes there."""
+        """The command keeps running, and must see changes of the hub."""
         self.copies_hub = True
-        """What the hub does not answer may be asked of a copy of it."""
+        """A copy may answer what the hub itself does not."""
         self.flags: dict[str, str] = {}
 
     @cached_property
@@ -176,9 +176,9 @@ class VerbGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest the verb that was probably meant."""
-        known = self.list_commands(ctx)
-        if args and args[0] not in known and not args[0].startswith("-"):
-            meant = self.nearest(args[0], known)
+        verbs = self.list_commands(ctx)
+        if args and args[0] not in verbs and not args[0].startswith("-"):
+            meant = self.nearest(args[0], verbs)
             suggestion = f"; did you mean `{meant}`?" if meant else ""
             raise click.UsageError(f"no such command `{args[0]}`{suggestion}", ctx)
         return super().resolve_command(ctx, args)
@@ -300,7 +300,7 @@ def _take_help_option(command: click.Command) -> None:
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Let an option behind the verb add to what stood before it."""
+    """Combine an option after the verb with the same one before it."""
     app = context.ensure_object(App)
     if parameter.name == "quiet":
         app.quiet |= value

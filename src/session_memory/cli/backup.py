@@ -34,18 +34,20 @@ def command(app: App, target: Path, replace: bool) -> None:
       session-memory store backup ~/memory-backup-2026-11-15
       session-memory store backup --replace ~/memory-backup
     """
-    place = str(target.absolute())
+    absolute_target = str(target.absolute())
     with (
         alone(app, "a sweep or another backup") as store,
         byte_progress(shown=app.shows_progress) as advance,
     ):
-        size = store.backup(place, advance, replace=replace)
+        size = store.backup(absolute_target, advance, replace=replace)
         # so that `forget` can name this copy
         audit.append(
             app.paths.data,
-            audit.Written(app.clock(), "backup", place, "asked for by backup", None, None),
+            audit.Written(
+                app.clock(), "backup", absolute_target, "asked for by backup", None, None
+            ),
         )
     if app.json:
-        emit_json({"target": place, "bytes": size, "checked": True})
+        emit_json({"target": absolute_target, "bytes": size, "checked": True})
     else:
         click.echo(f"copied and checked {human_bytes(size)} in {safe(str(target))}")

@@ -45,7 +45,7 @@ def command(app: App, project: str | None, session: str | None) -> None:
 
 
 def _began(answer: ChangesAnswer) -> str:
-    """From when on changes count."""
+    """The time since which changes count."""
     if answer.since is None:
         return "the beginning"
     day = answer.since[:16].replace("T", " ")

@@ -18,7 +18,7 @@ LIMIT_SECONDS = 300
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What of `doctor --json` the page shows."""
+    """The fields of `doctor --json` that the page shows."""
 
     checks: list[Finding]
 

@@ -30,11 +30,11 @@ def command(app: App) -> None:
     """
     target = file_to_change(app)
     before = target.read_text(encoding="utf-8") if target.exists() else None
-    given = _edited(target, commented(packaged()) if before is None else before)
-    if given is None or given[0] == before:
+    edited = _edited(target, commented(packaged()) if before is None else before)
+    if edited is None or edited[0] == before:
         app.note("nothing was changed")
         return
-    text, now = given
+    text, now = edited
     if (target.read_text(encoding="utf-8") if target.exists() else None) != before:
         raise Refused(f"{target} was changed by someone else meanwhile", hint="edit it again")
     old = _values_before(target, before)

@@ -92,24 +92,24 @@ class Shown(NamedTuple):
     min_frequency: int | None
 
     def among(self, candidates: list[Candidate]) -> list[Candidate]:
-        """All, or those that a rule follows from."""
+        """All candidates, or those that lead to a rule."""
         if self.everything or self.min_frequency:
             return candidates
         return [candidate for candidate in candidates if not candidate.left_out]
 
 
-def show(app: App, candidates: list[Candidate], wanted: Shown) -> None:
+def show(app: App, candidates: list[Candidate], selection: Shown) -> None:
     """Print candidates, for people or as JSON."""
-    shown = wanted.among(candidates)
+    shown = selection.among(candidates)
     if app.json:
         click.echo(f"[{','.join(to_json(_row(candidate)) for candidate in shown)}]")
         return
-    listed = shown if wanted.everything else shown[: wanted.limit]
+    listed = shown if selection.everything else shown[: selection.limit]
     click.echo(fit(report(listed)))
     echo_more(len(shown) - len(listed))
     if len(shown) < len(candidates):
         click.echo(fit(f"\n{left_out(candidates)}; --all shows them"))
-    if wanted.min_frequency is None:
+    if selection.min_frequency is None:
         app.note("what only one session shows is not counted; --min-frequency 1 shows it")
 
 

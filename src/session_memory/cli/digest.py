@@ -79,7 +79,7 @@ def old_digests_text(old: OldDigests) -> str:
 
 
 def _listed(name: str, items: list[str]) -> Iterator[str]:
-    for place, item in enumerate(items[:SHOWN]):
-        yield f"{name if place == 0 else '':<10} {one_line(item)[:160]}"
+    for index, item in enumerate(items[:SHOWN]):
+        yield f"{name if index == 0 else '':<10} {one_line(item)[:160]}"
     if len(items) > SHOWN:
         yield f"{'':<10} and {len(items) - SHOWN} more; --json has all"

@@ -207,11 +207,11 @@ def _root(path: str, roots: list[str]) -> str | None:
     return max(fitting, key=len, default=None)
 
 
-def _full_id(ledger: Ledger, given: str) -> str:
+def _full_id(ledger: Ledger, reference: str) -> str:
     distributed = {pattern for entry in ledger.entries for pattern in entry.patterns}
-    name = match_id(given, distributed)
+    name = match_id(reference, distributed)
     if name is None:
-        raise NotFound(f"no distributed rule {given}")
+        raise NotFound(f"no distributed rule {reference}")
     return name
 
 

@@ -129,11 +129,11 @@ def _folded(checks: list[Check]) -> list[Check]:
     if len(agents) < 2:
         return checks
     names = ", ".join(check.name for check in agents)
-    one = Check(
+    joined = Check(
         NOT_WIRED, "warn", names, "session-memory init, or with --agent NAME or --skip NAME"
     )
     first = checks.index(agents[0])
-    return [c for c in [*checks[:first], one, *checks[first:]] if c not in agents]
+    return [c for c in [*checks[:first], joined, *checks[first:]] if c not in agents]
 
 
 def _count_line(checks: list[Check], *, fixed: bool) -> str:
@@ -223,8 +223,8 @@ def _damage(directory: str) -> Check:
     damage = known_damage(directory)
     if damage is not None:
         return Check("damage", "fail", damage.message, "session-memory store repair")
-    if kept := kept_files(directory):
-        detail = f"kept after a repair: {', '.join(kept)}"
+    if kept_names := kept_files(directory):
+        detail = f"kept after a repair: {', '.join(kept_names)}"
         return Check("damage", "warn", detail, "session-memory store repair --delete-kept")
     return Check("damage", "pass", "no damaged database is kept here")
 
@@ -237,10 +237,10 @@ def _pending(store: DistilStore) -> Check:
     lost = store.undistilled()
     if not lost:
         return Check("digests", "pass", "every session is distilled")
-    gone = [session for session in lost if not any(map(os.path.exists, session.paths))]
+    without_logs = [session for session in lost if not any(map(os.path.exists, session.paths))]
     names = ", ".join(session.external_id for session in lost)
     detail = f"{len(lost)} sessions lost raw text before it was distilled: {names}"
-    if len(gone) < len(lost):
+    if len(without_logs) < len(lost):
         return Check("digests", "warn", detail, "session-memory sweep reads their logs again")
     fix = "put their logs back and sweep, or `session-memory forget --session ID`"
     return Check("digests", "warn", f"{detail}; their logs are gone", fix)
@@ -292,10 +292,12 @@ def _marks(directory: str) -> Check:
 
 def _kept_aside(directory: str) -> Check:
     """Stores that `store restore` replaced: they take space, and hold what is forgotten later."""
-    kept = sorted(name for name in os.listdir(directory) if name.startswith(ASIDE))
-    if not kept:
+    old_stores = sorted(name for name in os.listdir(directory) if name.startswith(ASIDE))
+    if not old_stores:
         return Check("old stores", "pass", "no restore left one behind")
-    detail = f"{len(kept)} replaced by a restore, such as {os.path.join(directory, kept[0])}"
+    detail = (
+        f"{len(old_stores)} replaced by a restore, such as {os.path.join(directory, old_stores[0])}"
+    )
     return Check("old stores", "pass", f"{detail}: delete it when you do not need it any more")
 
 

@@ -26,7 +26,7 @@ from session_memory.worker.guard_table import refresh_guards
 
 
 class Fixes(msgspec.Struct, frozen=True):
-    """What was done, what could not be, and what would be."""
+    """What was fixed, what could not be fixed, and what would be fixed."""
 
     done: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ def fix_all(app: App, *, dry_run: bool) -> Fixes:
 
 
 def _privates(app: App) -> Iterator[_Step]:
-    """Take rights of others away from what is in our places."""
+    """Remove the permissions of other users from our files."""
     if os.name != "posix":
         return
     for base in dict.fromkeys((app.paths.data, app.paths.state)):
@@ -129,9 +129,9 @@ def _wirings(app: App) -> Iterator[_Step]:
 def _plan(app: App, context: InstallContext, ledger: Ledger) -> Plan:
     launchers, read_file = wiring.launchers(app), wiring.file_reader(context)
     wired = {entry.agent for entry in ledger.entries if entry.project == context.project}
-    known = [client for name, client in clients().items() if name in wired]
-    states = [wiring_state(client, context, launchers, read_file) for client in known]
-    pairs = zip(known, states, strict=True)
+    wired_clients = [client for name, client in clients().items() if name in wired]
+    states = [wiring_state(client, context, launchers, read_file) for client in wired_clients]
+    pairs = zip(wired_clients, states, strict=True)
     old = [client for client, state in pairs if "outdated" in (state.hooks, state.mcp)]
     return plan_init(InstallRequest(tuple(old), context, launchers), read_file, ledger)
 

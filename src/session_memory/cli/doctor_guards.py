@@ -1,4 +1,4 @@
-"""The doctor's look at guards: their table, and the agents that should ask it."""
+"""The doctor's checks of guards: their table, and the agents that should use it."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ TableState = Literal["current", "missing", "outdated", "damaged"]
 def table_state(app: App) -> tuple[TableState, int]:
     """How the table compares with what is approved, and how many guards there should be."""
     with reading(app) as store:
-        wanted = compile_table(store, app.paths.data, app.config)
+        compiled = compile_table(store, app.paths.data, app.config)
     try:
-        known = (app.paths.hooks / FILE).read_bytes()
+        stored_table = (app.paths.hooks / FILE).read_bytes()
     except FileNotFoundError:
-        known = None
-    if known == wanted.table:
-        return "current", len(wanted.guards)
-    if known is None:
-        return "missing", len(wanted.guards)
+        stored_table = None
+    if stored_table == compiled.table:
+        return "current", len(compiled.guards)
+    if stored_table is None:
+        return "missing", len(compiled.guards)
     try:
-        msgspec.json.decode(known, type=dict[str, msgspec.Raw])
+        msgspec.json.decode(stored_table, type=dict[str, msgspec.Raw])
     except msgspec.MsgspecError:
-        return "damaged", len(wanted.guards)
-    return "outdated", len(wanted.guards)
+        return "damaged", len(compiled.guards)
+    return "outdated", len(compiled.guards)
 
 
 def guard_checks(
     app: App, here: Iterable[Client], context: InstallContext, read_file: ReadFile
 ) -> Iterator[Check]:
-    """Whether hooks check what is approved, and are told of tools by every agent that can."""
+    """Whether hooks check what is approved, and every capable agent reports its tools to them."""
     from session_memory.cli import wiring
 
     launchers = wiring.launchers(app)
     if not launchers.hook_launcher.exists():
-        return  # no agent is wired, which is said elsewhere
+        return  # no agent is wired; another check reports that
     state, count = table_state(app)
     rules = counted(count, "approved rule")
     if state != "current":
@@ -75,7 +75,7 @@ def guard_checks(
 def _tells(
     client: Client, context: InstallContext, launchers: Launchers, read_file: ReadFile
 ) -> bool:
-    """Whether an agent that we wired tells of every event of tools that we want.
+    """Whether an agent that we wired reports every tool event that guards need.
 
     One that is not wired, or cannot be read, is named by the check of its wiring.
     """
@@ -85,14 +85,14 @@ def _tells(
         text = (read_file(path).data or b"").decode("utf-8-sig", "replace")
         for part in our_parts:
             if isinstance(part, WholeFile):
-                wanted = {event for event in TOOL_EVENTS if event in part.text}
-                told = {event for event in TOOL_EVENTS if event in text}
+                expected = {event for event in TOOL_EVENTS if event in part.text}
+                reported = {event for event in TOOL_EVENTS if event in text}
             elif isinstance(part, JsonHooks):
-                wanted = {one.event for one in part.handlers} & {*TOOL_EVENTS}
-                told = _events(text)
+                expected = {one.event for one in part.handlers} & {*TOOL_EVENTS}
+                reported = _events(text)
             else:
                 continue
-            if not wanted <= told:
+            if not expected <= reported:
                 return False
     return True
 

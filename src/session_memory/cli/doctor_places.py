@@ -21,34 +21,34 @@ ROOM = "free some; `session-memory store retention plan` shows what of the store
 
 def check_space(places: Iterable[Path]) -> Check:
     """Free space and free file entries where our files are; the scarcest place counts."""
-    found = {_device(place): place for place in map(_existing, places)}
-    free, place = min((shutil.disk_usage(place).free, place) for place in found.values())
-    if any(_is_out_of_entries(place) for place in found.values()):
-        return Check("space", "fail", f"no room for more files on the disk of {place}", ROOM)
+    path_by_device = {_device(path): path for path in map(_existing, places)}
+    free, path = min((shutil.disk_usage(path).free, path) for path in path_by_device.values())
+    if any(_is_out_of_entries(path) for path in path_by_device.values()):
+        return Check("space", "fail", f"no room for more files on the disk of {path}", ROOM)
     detail = f"{human_bytes(free)} free"
     if free < FULL:
-        return Check("space", "fail", f"the disk of {place} is full: {detail}", ROOM)
+        return Check("space", "fail", f"the disk of {path} is full: {detail}", ROOM)
     if free < LOW:
-        return Check("space", "warn", f"the disk of {place} is nearly full: {detail}", ROOM)
+        return Check("space", "warn", f"the disk of {path} is nearly full: {detail}", ROOM)
     return Check("space", "pass", detail)
 
 
-def check_owner(places: Iterable[Path], user: int | None, name: Callable[[int], str]) -> Check:
+def check_owner(folders: Iterable[Path], user: int | None, name: Callable[[int], str]) -> Check:
     """Whether everything of ours belongs to this user (None: not asked on this system)."""
     if user is None:
         return Check("owner", "pass", "not checked on this system")
     foreign: dict[Path, list[tuple[str, int]]] = {}
     closed: list[str] = []
-    for place in places:
-        if not os.path.lexists(place) and not os.access(_existing(place), os.W_OK | os.X_OK):
-            above = _existing(place)
+    for folder in folders:
+        if not os.path.lexists(folder) and not os.access(_existing(folder), os.W_OK | os.X_OK):
+            above = _existing(folder)
             fix = f"chmod u+rwx {shlex.quote(str(above))}, or name a place with SESSION_MEMORY_HOME"
-            detail = f"{place} cannot be made: {above} cannot be written"
+            detail = f"{folder} cannot be made: {above} cannot be written"
             return Check("owner", "fail", detail, fix)
-        for path in _below(place):
+        for path in _below(folder):
             owner = os.lstat(path).st_uid
             if owner != user:
-                foreign.setdefault(place, []).append((path, owner))
+                foreign.setdefault(folder, []).append((path, owner))
             elif os.path.isdir(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
                 closed.append(path)
     if foreign:
@@ -73,11 +73,11 @@ def _foreign(
     return Check("owner", "fail", detail, f"sudo chown -R {shlex.quote(name(user))} {folders}")
 
 
-def _below(place: Path) -> Iterator[str]:
-    if not os.path.lexists(place):
+def _below(path: Path) -> Iterator[str]:
+    if not os.path.lexists(path):
         return
-    yield str(place)
-    for folder, folders, names in os.walk(place):
+    yield str(path)
+    for folder, folders, names in os.walk(path):
         yield from (os.path.join(folder, name) for name in (*folders, *names))
 
 
@@ -86,14 +86,14 @@ def _existing(place: Path) -> Path:
     return next(path for path in (place, *place.parents) if path.exists())
 
 
-def _device(place: Path) -> int:
-    return place.stat().st_dev
+def _device(path: Path) -> int:
+    return path.stat().st_dev
 
 
-def _is_out_of_entries(place: Path) -> bool:
+def _is_out_of_entries(path: Path) -> bool:
     if not hasattr(os, "statvfs"):
         return False
-    state = os.statvfs(place)
+    state = os.statvfs(path)
     return state.f_files > 0 and state.f_favail < FEW_FILES
 
 

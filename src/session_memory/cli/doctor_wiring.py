@@ -1,4 +1,4 @@
-"""The doctor's look at agents and at what they run."""
+"""The doctor's checks of agents and of what they run."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from session_memory.store.values import SessionQuery
 from session_memory.worker.spool_files import SpoolFiles
 
 ENOUGH = 3
-"""Sessions without a call of our hook that are no accident any more."""
+"""This many sessions without a call of our hook are no accident."""
 
 
 def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
-    """Every check that is about agents; what goes wrong in one stops no other."""
+    """Every check of agents; an error in one does not stop the others."""
     launchers, context = wiring.launchers(app), wiring.context(app)
-    known: list[Ledger] = []
-    yield from guarded("wiring", lambda: known.append(read_ledger(launchers.data)) or ())
-    ledger = known[0] if known else Ledger()
+    ledgers: list[Ledger] = []
+    yield from guarded("wiring", lambda: ledgers.append(read_ledger(launchers.data)) or ())
+    ledger = ledgers[0] if ledgers else Ledger()
     here = present(context)
     yield from guarded("program", lambda: [checks.check_program(launchers)])
-    written = known[0] if known else None
+    written = ledgers[0] if ledgers else None
     yield from guarded("hook files", lambda: [checks.check_hook_files(launchers, written)])
     read_file = wiring.file_reader(context, ledger)
     for client in here:
@@ -78,7 +78,7 @@ def guarded(name: str, find: Callable[[], Iterable[Check]]) -> Iterator[Check]:
 
 
 def _has_store(app: App) -> bool:
-    """Whether the store can be asked; why not is told by its own checks."""
+    """Whether the store can be read; its own checks report why not."""
     try:
         with reading(app):
             return True
@@ -88,14 +88,14 @@ def _has_store(app: App) -> bool:
 
 def _versions(app: App, here: Iterable[Client]) -> dict[str, str]:
     """The version of each agent's latest session that names one."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     with reading(app) as store:
         for client in here:
             query = SessionQuery(flavor=client.name, limit=20)
             named = (session.client_version for session in store.sessions(query))
             if version := next(filter(None, named), None):
-                found[client.name] = version
-    return found
+                versions[client.name] = version
+    return versions
 
 
 def _calls(app: App, here: Iterable[Client], ledger: Ledger) -> Iterator[Check]:

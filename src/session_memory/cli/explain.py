@@ -80,9 +80,9 @@ def _evidence_of(decision: Mapping[str, Any]) -> str:
 def _evidence_lines(evidence: list[Witness]) -> Iterator[str]:
     for witness in evidence[:SHOWN]:
         event = "" if witness.event is None else f"#{witness.event}"
-        gone = "" if witness.raw else " (raw text evicted)"
+        evicted = "" if witness.raw else " (raw text evicted)"
         number = "" if witness.session_id is None else f"{witness.session_id}  "
-        where = f"{number}{one_line(witness.flavor)}:{one_line(witness.session)}{event}{gone}"
+        where = f"{number}{one_line(witness.flavor)}:{one_line(witness.session)}{event}{evicted}"
         yield f'  - {(iso(witness.at) or "-")[:10]}  {where}  "{one_line(witness.quote)}"'
     if len(evidence) > SHOWN:
         yield f"  and {len(evidence) - SHOWN} more; --json has them all"

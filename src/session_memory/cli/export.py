@@ -81,8 +81,8 @@ def command(
             report |= _write_markdown(app, store, target, sessions)
         elif not dry_run:
             filters = {"project": project, "session": session, "since": since}
-            given = {name: value for name, value in filters.items() if value}
-            request = ExportRequest(sessions, given, app.clock())
+            used_filters = {name: value for name, value in filters.items() if value}
+            request = ExportRequest(sessions, used_filters, app.clock())
             report |= _write_jsonl(app, store, target, request)
     _print(app, report)
 

@@ -70,10 +70,10 @@ def _team_lines(answer: Fix) -> list[str]:
     lines = [f"from your team ({QUOTED}): {one_line(answer.problem)}"]
     for cure in answer.cures:
         shown = one_line(cure.command)
-        said = shown if cure.kind == "edit" else f"`{shown}`"
+        cure_text = shown if cure.kind == "edit" else f"`{shown}`"
         names = ", ".join(dict.fromkeys(one_line(quote.session) for quote in cure.quotes))
         tried = counted(cure.tried, "person", "people")
-        lines.append(f"  {said} worked for {cure.worked} of {tried}: {names}")
+        lines.append(f"  {cure_text} worked for {cure.worked} of {tried}: {names}")
     if not answer.cures:
         without = "other edits each time" if answer.was_edited else "nobody shared a cure"
         lines.append(f"  {without}; met by {counted(answer.sessions, 'person', 'people')}")
@@ -82,21 +82,21 @@ def _team_lines(answer: Fix) -> list[str]:
 
 def _lines(answer: Fix, *, verbose: bool) -> list[str]:
     same = "this very error" if answer.match == "exact" else "an error of the same shape"
-    seen = f"{_times(answer.frequency, 'time')} in {_times(answer.sessions, 'session')}"
-    last = f", last on {date[:10]}" if (date := iso(answer.last_at)) else ""
+    count = f"{_times(answer.frequency, 'time')} in {_times(answer.sessions, 'session')}"
+    last_seen = f", last on {date[:10]}" if (date := iso(answer.last_at)) else ""
     lines = [f"{same}: {one_line(answer.problem)}"]
     for cure in answer.cures:
         lines.append(_sentence(cure))
         lines += [_place(quote) for quote in (cure.quotes if verbose else ())]
     without = "other edits each time" if answer.was_edited else _NEVER_CURED
-    return [*lines, f"{'' if answer.cures else without + '; '}met {seen}{last}"]
+    return [*lines, f"{'' if answer.cures else without + '; '}met {count}{last_seen}"]
 
 
 def _sentence(cure: Cure) -> str:
     shown = one_line(cure.command)
-    said = shown if cure.kind == "edit" else f"`{shown}`"
+    cure_text = shown if cure.kind == "edit" else f"`{shown}`"
     sessions = _times(cure.tried, "session")
-    return f"{said} worked in {cure.worked} of {sessions}, in {agents(cure.flavors)}"
+    return f"{cure_text} worked in {cure.worked} of {sessions}, in {agents(cure.flavors)}"
 
 
 def _place(quote: Quote) -> str:

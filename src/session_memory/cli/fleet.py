@@ -388,7 +388,7 @@ def _source(app: App, options: _Options, *, events: bool) -> Generator[str]:
 
 @contextmanager
 def _disk_errors() -> Generator[None]:
-    """A disk that is full, or that may not be written to, told plainly."""
+    """Turns errors of a full or read-only disk into plain messages."""
     from session_memory.errors import SessionMemoryError
 
     try:
@@ -401,9 +401,13 @@ def _disk_errors() -> Generator[None]:
         ) from None
 
 
-def _address(place: str) -> str:
+def _address(location: str) -> str:
     """A folder as every process of this machine can name it; an address as it is."""
-    return place if "://" in place or not place else os.path.abspath(os.path.expanduser(place))
+    return (
+        location
+        if "://" in location or not location
+        else os.path.abspath(os.path.expanduser(location))
+    )
 
 
 def _need_packages() -> None:

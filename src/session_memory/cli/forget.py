@@ -106,7 +106,7 @@ def command(
             raise Refused("nothing matches", hint="`session-memory sessions` lists what is stored")
         shown = [store.session(session_id) for session_id in _affected(plan)]
         if not app.json:
-            asks = not dry_run and not yes  # then it belongs to the question, not to the result
+            asks = not dry_run and not yes  # then it is part of the question, not of the result
             click.echo("\n".join(_preview(plan, shown, text)), err=asks)
         report = ForgetReport()
         if not dry_run:
@@ -123,7 +123,7 @@ def command(
 
 
 def forget_context(app: App, store: Store) -> ForgetContext:
-    """Where everything is that forgetting has to reach."""
+    """The store and folders that forgetting changes."""
     return ForgetContext(store, app.paths, app.config.journal.vault, app.clock())
 
 

@@ -36,7 +36,7 @@ def command(ctx: click.Context) -> None:
 
     A rule that can be checked mechanically has a guard: before a command (`Use `bun`, not
     `npm``), before an edit (a generated file), or at the end of a turn (the check was not run).
-    A guard says its rule beside the call (hint); it refuses calls only after you said
+    A guard shows its rule next to the call (hint); it refuses calls only after you said
     `rules guard set RULE deny`.
 
     \b
@@ -100,7 +100,7 @@ def list_(app: App, everything: bool = False) -> None:
 def set_(app: App, rule: str, mode: Wish, when: str | None, dry_run: bool) -> None:
     """Say how the guard of a rule speaks: hint, ask or deny.
 
-    hint puts the rule beside the call, ask lets you decide on the call where the agent can ask,
+    hint shows the rule next to the call, ask lets you decide on the call where the agent can ask,
     deny refuses it. --when says what to check where the rule's own words do not. When the
     rule's words change, ask and deny fall back to hint until you set them again.
 
@@ -149,39 +149,39 @@ def test_(app: App, rule: str, words: tuple[str, ...], limit: int) -> None:
     from session_memory.worker.guard_table import contradicted
 
     with reading(app) as store:
-        known, check, choice = _find(app, store, rule)
-        guard = _guard(known, check)
-        choices = {known.id: choice} if choice else {}
-        silent = contradicted(store, [known], choices).get(known.id, {})
+        approved_rule, check, choice = _find(app, store, rule)
+        guard = _guard(approved_rule, check)
+        choices = {approved_rule.id: choice} if choice else {}
+        silent = contradicted(store, [approved_rule], choices).get(approved_rule.id, {})
         if words:
-            found = [(None, one) for one in _spoken_to(guard, " ".join(words))]
-            looked = 0
+            calls = [(None, call) for call in _spoken_to(guard, " ".join(words))]
+            session_count = 0
         else:
-            found, looked = _past(store, known, guard, limit)
+            calls, session_count = _past(store, approved_rule, guard, limit)
     if app.json:
-        rows = [{"session": name, "spoken": one} for name, one in found]
+        rows = [{"session": name, "spoken": call} for name, call in calls]
         emit_json(
             {
-                "id": known.id,
+                "id": approved_rule.id,
                 "checks": describe(check),
                 "silent_in": sorted(silent),
-                "sessions": looked,
+                "sessions": session_count,
                 "calls": rows,
             }
         )
         return
-    click.echo(fit(f"{known.id} speaks {describe(check)}"))
+    click.echo(fit(f"{approved_rule.id} speaks {describe(check)}"))
     for repo, worked in silent.items():
-        app.note(silence_sentence(app, known.id, repo, worked))
-    for name, one in found[:_SHOWN]:
-        ended = {True: "failed", False: "worked", None: ""}[one.failed]
-        say(f"  {name or 'here'}  {one_line(one.call)[:100]}  {ended}".rstrip())
-    if len(found) > _SHOWN:
-        click.echo(f"  and {len(found) - _SHOWN} more")
+        app.note(silence_sentence(app, approved_rule.id, repo, worked))
+    for name, call in calls[:_SHOWN]:
+        ended = {True: "failed", False: "worked", None: ""}[call.failed]
+        say(f"  {name or 'here'}  {one_line(call.call)[:100]}  {ended}".rstrip())
+    if len(calls) > _SHOWN:
+        click.echo(f"  and {len(calls) - _SHOWN} more")
     if words:
-        click.echo("it would speak" if found else "it would be silent")
+        click.echo("it would speak" if calls else "it would be silent")
         return
-    click.echo(fit(f"{len(found)} times in {looked} sessions of the projects it is for"))
+    click.echo(fit(f"{len(calls)} times in {session_count} sessions of the projects it is for"))
 
 
 def describe(check: Check) -> str:
@@ -278,29 +278,33 @@ def _choose(app: App, rule: str, wish: Wish, check: Check | None, *, dry_run: bo
     from session_memory.store.guard_files import change_guards
 
     with reading(app) as store:
-        known, shown, before = _find(app, store, rule, check)
+        approved_rule, shown, before = _find(app, store, rule, check)
     check = check or (before.check if before else None)
-    choice = Choice(known.id, wish, app.clock(), text_hash(known.text), check)
+    choice = Choice(approved_rule.id, wish, app.clock(), text_hash(approved_rule.text), check)
 
     def choose(record: GuardRecord) -> GuardRecord:
-        others = (one for one in record.choices if one.rule != known.id)
+        others = (
+            old_choice for old_choice in record.choices if old_choice.rule != approved_rule.id
+        )
         return msgspec.structs.replace(record, choices=(*others, choice))
 
     if not dry_run:
         change_guards(app.paths.data, choose)
         renew_guards(app)
     if app.json:
-        emit_json({"dry_run": dry_run, "id": known.id, "mode": wish, "checks": describe(shown)})
+        emit_json(
+            {"dry_run": dry_run, "id": approved_rule.id, "mode": wish, "checks": describe(shown)}
+        )
         return
     would = "would be " if dry_run else "is "
     does = "it would speak" if wish == "off" else "it speaks"
-    click.echo(fit(f"the guard of {known.id} {would}{wish}: {does} {describe(shown)}"))
+    click.echo(fit(f"the guard of {approved_rule.id} {would}{wish}: {does} {describe(shown)}"))
     if wish in ("ask", "deny") and not dry_run:
-        app.note(f"back: `session-memory rules guard set {known.id} hint`")
+        app.note(f"back: `session-memory rules guard set {approved_rule.id} hint`")
 
 
 def _find(
-    app: App, store: Store, given: str, check: Check | None = None
+    app: App, store: Store, reference: str, check: Check | None = None
 ) -> tuple[Rule, Check, Choice | None]:
     """The approved rule that is meant, how it is checked, and the user's decision on it."""
     from session_memory.core.loop.catalog import match_id
@@ -311,23 +315,23 @@ def _find(
 
     rules = {rule.id: rule for rule in guard_rules(store, app.paths.data, app.config)}
     catalog = read_catalog(app.paths.data)
-    name = match_id(by_number(app, given), {*catalog.patterns, *catalog.proposals})
+    name = match_id(by_number(app, reference), {*catalog.patterns, *catalog.proposals})
     if name is None:
         hint = "`session-memory rules guard list --all` lists approved rules"
-        raise NotFound(f"no such rule: {one_line(given)}", hint=hint)
+        raise NotFound(f"no such rule: {one_line(reference)}", hint=hint)
     if name not in rules:
         hint = f"`session-memory rules approve {name}` first"
         raise Refused(
             f"{name} is {catalog.status(name)}; only approved rules have guards", hint=hint
         )
     choice = choices_by_rule(read_guards(app.paths.data)).get(name)
-    known = check or check_of(rules[name], choice)
-    if known is None:
+    rule_check = check or check_of(rules[name], choice)
+    if rule_check is None:
         raise Refused(
             f"the words of {name} leave nothing to check: {one_line(rules[name].text)[:80]}",
             hint=f'say what to check: `session-memory rules guard set {name} hint --when "..."`',
         )
-    return rules[name], known, choice
+    return rules[name], rule_check, choice
 
 
 def _guard(rule: Rule, check: Check) -> Guard:
@@ -353,14 +357,14 @@ def _past(store: Store, rule: Rule, guard: Guard, limit: int) -> tuple[list[Any]
     from session_memory.guards.replay import replay
     from session_memory.store.port import SessionQuery
 
-    roots = {one.key: one.root for one in store.projects() if one.root}
-    found: list[Any] = []
-    looked = 0
+    roots = {call.key: call.root for call in store.projects() if call.root}
+    calls: list[Any] = []
+    session_count = 0
     for session in store.sessions(SessionQuery()):
-        if session.project_key not in rule.repos or looked >= limit:
+        if session.project_key not in rule.repos or session_count >= limit:
             continue
-        looked += 1
+        session_count += 1
         root, cwd = roots.get(session.project_key or "", ""), session.cwd or ""
         events = store.events(session.id)
-        found += [(session.id, one) for one in replay(guard, events, root or cwd, cwd)]
-    return found, looked
+        calls += [(session.id, call) for call in replay(guard, events, root or cwd, cwd)]
+    return calls, session_count

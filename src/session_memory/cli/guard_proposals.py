@@ -1,4 +1,4 @@
-"""What guards propose that were overridden more often than they helped: to be switched off."""
+"""Proposals to switch off guards that were overridden more often than they helped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def guard_proposals(app: App) -> list[str]:
-    """A sentence for each guard that annoys and is not switched off yet."""
+    """A sentence for each such guard that is not switched off yet."""
     if not store_exists(app.paths.data):
         return []
     with reading(app) as store:
@@ -25,7 +25,7 @@ def guard_proposals(app: App) -> list[str]:
 
 
 def proposals_in(store: BackgroundStore, data: Path) -> list[str]:
-    """The same of a store that is open."""
+    """The same for an open store."""
     off = {one.rule for one in read_guards(data).choices if one.wish == "off"}
     uses = guard_uses(store.live.given_with(SPOKE))
     return [retirement_sentence(use) for use in uses.values() if use.annoys and use.rule not in off]

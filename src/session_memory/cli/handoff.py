@@ -68,8 +68,10 @@ def command(
         _sweep(app)
     with reading(app) as store:
         chosen = _chosen(store, project, session)
-        known = find_agent(chosen.flavor)
-        made = handoff_of(store, chosen, known.title if known else chosen.flavor, max_tokens)
+        session_agent = find_agent(chosen.flavor)
+        made = handoff_of(
+            store, chosen, session_agent.title if session_agent else chosen.flavor, max_tokens
+        )
     if not made.text:
         raise NotFound(
             f"session {chosen.id} shows nothing that a successor would need",
@@ -133,9 +135,9 @@ def _write(output: str, text: str) -> None:
 def _how_to_start(agent: str, output: str | None) -> str:
     from session_memory.adapters.registry import find_agent
 
-    known = find_agent(agent)
-    client = known.load_wiring() if known else None
-    title = known.title if known else agent
+    known_agent = find_agent(agent)
+    client = known_agent.load_wiring() if known_agent else None
+    title = known_agent.title if known_agent else agent
     if client is None or not client.programs:
         return f"give this to {title} as the first prompt of a session"
     words = f"Read {output} and go on" if output else "$(session-memory handoff)"

@@ -46,18 +46,18 @@ def command(app: App, words: tuple[str, ...]) -> None:
         click.echo(_fitted(_every_page()) if app.verbosity else fit(_contents()))
         return
     topic = TOPICS.get(words[0]) if len(words) == 1 else None
-    found = _command(click.get_current_context().find_root(), words)
-    if topic is None and found is None:
+    subcommand = _command(click.get_current_context().find_root(), words)
+    if topic is None and subcommand is None:
         near = difflib.get_close_matches(words[0], [*TOPICS, *VERBS], 1, 0.5)
         meant = f"did you mean `help {near[0]}`? " if near else ""
         hint = f"{meant}topics: {', '.join(TOPICS)}"
         raise NotFound(f"no topic or command `{' '.join(words)}`", hint=hint)
     if topic is not None:
         click.echo(_fitted(f"{topic.title}\n\n{topic.text}"))
-        if found is not None:
+        if subcommand is not None:
             click.echo(f"\nThe command: session-memory {words[0]} --help")
-    elif found is not None:
-        click.echo(found.get_help())
+    elif subcommand is not None:
+        click.echo(subcommand.get_help())
 
 
 def _fitted(text: str) -> str:

@@ -24,7 +24,7 @@ class HelpFormatter(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Options or commands, each with what it does beside it, or below where it is narrow."""
+        """Options or commands, each with its description next to it, or below if narrow."""
         pairs, indent = list(rows), " " * self.current_indent
         at = min(max(len(name) for name, _ in pairs), col_max) + col_spacing
         if self.width - len(indent) - at < NARROWEST:

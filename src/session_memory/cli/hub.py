@@ -63,7 +63,7 @@ team_option = option("--team", required=True, metavar="NAME", help="The team's n
 
 @contextmanager
 def needing_packages() -> Generator[None]:
-    """Say how to install what a hub needs, and what a database that is away says."""
+    """Explain how to install what a hub needs, and report errors of the database."""
     try:
         import obstore as _obstore
         import psycopg
@@ -83,9 +83,9 @@ def needing_packages() -> Generator[None]:
 
 
 @contextmanager
-def pool_of(given: str | None) -> Generator[Pool]:
+def pool_of(option: str | None) -> Generator[Pool]:
     """A few connections for one command."""
-    url = _needed(given, "database")
+    url = _needed(option, "database")
     with needing_packages():
         import psycopg
 
@@ -164,7 +164,7 @@ def serve(
 ) -> None:
     """Serve the hub until it is stopped.
 
-    It keeps nothing in itself: run as many beside each other as you like. It refuses (exit 8) as a
+    It is stateless: run as many at the same time as you like. It refuses (exit 8) as a
     superuser or a role that bypasses row-level security, and without TLS where other machines can
     reach it.
 
@@ -300,14 +300,14 @@ def devices(app: App, database: str | None, team: str) -> None:
     with pool_of(database) as pool:
         from session_memory.hub import admin
 
-        found = admin.devices(pool, team, datetime.now(UTC))
+        known_devices = admin.devices(pool, team, datetime.now(UTC))
     if app.json:
-        emit_json({"devices": found})
+        emit_json({"devices": known_devices})
         return
     lines = [
         (each.id, each.state, each.display_name or f"({each.kind})", each.name, each.member or "",
          ", ".join(each.projects), each.seen_on or "never")
-        for each in found
+        for each in known_devices
     ]  # fmt: skip
     click.echo(table(lines, ("id", "state", "who", "device", "member", "projects", "seen")))
 
@@ -355,14 +355,14 @@ def audit(app: App, database: str | None, team: str, limit: int) -> None:
     with pool_of(database) as pool:
         from session_memory.hub import admin
 
-        found = admin.audit(pool, team, limit)
+        requests = admin.audit(pool, team, limit)
     if app.json:
-        emit_json({"requests": found})
+        emit_json({"requests": requests})
         return
     lines = [
         (f"{each.at:%Y-%m-%d %H:%M:%S}", each.device or "", each.action, each.project or "",
          str(each.status), str(each.items), str(each.bytes))
-        for each in found
+        for each in requests
     ]  # fmt: skip
     click.echo(table(lines, ("at", "device", "request", "project", "status", "items", "bytes")))
 

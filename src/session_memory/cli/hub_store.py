@@ -59,49 +59,49 @@ def over_copy(app: App) -> Callable[[Store], Store]:
 
 def copied_hub(app: App, own: Paths, url: str) -> Paths:
     """Where the copy is; it is deleted when the process ends, and renewed where that lasts."""
-    place = Path(tempfile.mkdtemp(prefix="session-memory-hub-"))
-    atexit.register(partial(shutil.rmtree, place, ignore_errors=True))
-    copy = HubCopy(joined_hub(own, url), place, app.clock)
+    folder = Path(tempfile.mkdtemp(prefix="session-memory-hub-"))
+    atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))
+    copy = HubCopy(joined_hub(own, url), folder, app.clock)
     with count_progress("session", shown=app.shows_progress) as advance:
         copy.renew(lambda n, name: advance(n, 0, name))
     if app.follows_hub:
         threading.Thread(target=copy.follow, args=(app.warn,), daemon=True).start()
-    return Paths(own.config_file, copy.data, place / "state", place / "cache", own.hooks)
+    return Paths(own.config_file, copy.data, folder / "state", folder / "cache", own.hooks)
 
 
 class HubCopy:
     """A copy of what this machine may see of its shared projects, below a directory of its own."""
 
-    def __init__(self, joined: Membership, place: Path, clock: Callable[[], int]) -> None:
+    def __init__(self, joined: Membership, folder: Path, clock: Callable[[], int]) -> None:
         self._joined = joined
-        self._place = place
+        self._folder = folder
         self._clock = clock
         self._known: dict[str, str] | None = None
         self._made = 0
-        self._current = place / "current"
+        self._current = folder / "current"
         self.data = self._current / "store"
-        """Leads to the newest copy: whoever opens it is not disturbed by the next."""
+        """A link to the newest copy; a reader of it is not disturbed by the next one."""
 
     def renew(self, progress: Progress = lambda _count, _project: None) -> bool:
-        """Copy the hub where it changed since the last time; tells whether it did."""
+        """Copy the hub if it changed since the last time; returns whether it did."""
         client = HubClient(self._joined.url, self._joined.token)
         try:
             state = state_of(client, self._joined)
             if state == self._known:
                 return False
-            directory = self._place / str(self._made + 1)
+            directory = self._folder / str(self._made + 1)
             shutil.rmtree(directory, ignore_errors=True)  # of a copy that was cut off
             directory.mkdir(mode=0o700)
             fill(str(directory / "store"), client, tuple(sorted(state)), self._clock(), progress)
         finally:
             client.close()
         self._made += 1
-        link = self._place / "next"
+        link = self._folder / "next"
         link.unlink(missing_ok=True)
         link.symlink_to(directory.name, target_is_directory=True)
         os.replace(link, self._current)
         # A page that is being made may still read the last one.
-        shutil.rmtree(self._place / str(self._made - 2), ignore_errors=True)
+        shutil.rmtree(self._folder / str(self._made - 2), ignore_errors=True)
         self._known = state
         return True
 
@@ -121,6 +121,6 @@ class HubCopy:
     def drop(self) -> None:
         """Delete every copy."""
         self._current.unlink(missing_ok=True)
-        for entry in self._place.iterdir():
+        for entry in self._folder.iterdir():
             with suppress(OSError):
                 shutil.rmtree(entry)

@@ -100,11 +100,11 @@ def command(
     """
     context, launchers = wiring.context(app, project=project), wiring.launchers(app)
     skipped = {client.name for client in chosen(skip)}
-    found = wiring.clients(context, agents)
-    clients_here = tuple(client for client in found if client.name not in skipped)
+    present_clients = wiring.clients(context, agents)
+    clients_here = tuple(client for client in present_clients if client.name not in skipped)
     request = InstallRequest(clients_here, context, launchers, trust)
     plan = plan_init(request, wiring.file_reader(context), read_ledger(launchers.data))
-    left_out = [client.name for client in found if client.name in skipped]
+    left_out = [client.name for client in present_clients if client.name in skipped]
     seen = find_seen(app, request, plan, left_out, named=bool(agents))
     _show(app, plan, request, diff=diff)
     if plan.problems and {problem.agent for problem in plan.problems} == _names(request):
@@ -144,7 +144,7 @@ def _files(changes: Sequence[FileChange]) -> str:
 def _carry_out(
     app: App, plan: Plan, request: InstallRequest, skipped: Sequence[str]
 ) -> InstallResult:
-    """Our own files come first: no agent may be told to run what is not there."""
+    """Our own files come first: no agent may be configured to run a missing file."""
     with installing(request.launchers.data) as ledger:
         # Another init may have been faster; only what was shown is done.
         now = plan_init(request, wiring.file_reader(request.context), ledger)
@@ -204,11 +204,11 @@ def _finish(
 
 
 def _tell_rest(app: App, plan: Plan, request: InstallRequest, seen: Seen) -> None:
-    """What was seen and gets nothing, what stays the user's, and what is theirs to do."""
+    """What was found but not wired, what is left alone, and what the user has to do."""
     for line in not_wired_lines(seen, request.context.home):
         click.echo("\n".join(hanging(line[:11], line[11:], columns())))
-    for one in plan.left_alone:
-        app.note(fit(f"note: {one_line(one.path)}: {one.message} ({one.hint})"))
+    for kept_file in plan.left_alone:
+        app.note(fit(f"note: {one_line(kept_file.path)}: {kept_file.message} ({kept_file.hint})"))
     for note in (*plan.notes, *seen.blocked):
         app.note(fit(f"note: {note}"))
 
@@ -252,8 +252,8 @@ def _prepare(app: App) -> Prepared | None:
 
 
 def _memory_lines(prepared: Prepared) -> Iterator[str]:
-    told = f"new sessions in {counted(prepared.directories, 'directory', 'directories')} use it"
-    yield f"memory     made from {counted(prepared.sessions, 'session')}; {told}"
+    usage = f"new sessions in {counted(prepared.directories, 'directory', 'directories')} use it"
+    yield f"memory     made from {counted(prepared.sessions, 'session')}; {usage}"
     if prepared.example is None:
         yield "a new session is told nothing yet: sessions so far leave nothing proven"
         return

@@ -45,18 +45,18 @@ class NotWired(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What is on this machine beside the agents that are wired."""
+    """What is on this machine besides the agents that are wired."""
 
     not_wired: tuple[NotWired, ...] = ()
     not_read: tuple[SeenAgent, ...] = ()
     blocked: tuple[str, ...] = ()
-    """What managed settings keep from working, though it is wired."""
+    """What is wired but blocked by managed settings."""
 
 
 def find_seen(
     app: App, request: InstallRequest, plan: Plan, skipped: Collection[str], *, named: bool
 ) -> Seen:
-    """Agents that were seen here and get nothing; `named`: the user chose with --agent."""
+    """Agents that were found here but are not wired; `named`: the user chose with --agent."""
     titles = {name: agent.title for name, agent in agents().items()}
     first = {problem.agent: problem for problem in reversed(plan.problems)}
     not_wired = [_broken(problem, titles[name]) for name, problem in reversed(first.items())]
@@ -187,15 +187,15 @@ def _about(plan: Plan, request: InstallRequest) -> Iterator[str]:
         yield "CLAUDE.md, AGENTS.md and other instruction files are not changed"
     states = hook_files.states(request.launchers)
     if stale := [path for path, state in states.items() if state != "current"]:
-        place = wiring.short_path(str(request.launchers.folder), request.context.home)
-        yield f"{len(stale)} files of our own are written below {place}"
+        folder = wiring.short_path(str(request.launchers.folder), request.context.home)
+        yield f"{len(stale)} files of our own are written below {folder}"
 
 
 def not_wired_lines(seen: Seen, home: str) -> Iterator[str]:
-    """What was seen here and gets nothing, one line each."""
-    for one in seen.not_wired:
-        fix = f"; to wire it: {one.fix}" if one.fix else ""
-        yield f"not wired  {one_line(one.title)}: {one_line(one.why)}{fix}"
-    for one in seen.not_read:
-        paths = ", ".join(wiring.short_path(path, home) for path in one.paths)
-        yield f"not read   {one_line(one.title)}: logs in {paths}; this version cannot read them"
+    """What was found here but is not wired or read, one line each."""
+    for agent in seen.not_wired:
+        fix = f"; to wire it: {agent.fix}" if agent.fix else ""
+        yield f"not wired  {one_line(agent.title)}: {one_line(agent.why)}{fix}"
+    for agent in seen.not_read:
+        paths = ", ".join(wiring.short_path(path, home) for path in agent.paths)
+        yield f"not read   {one_line(agent.title)}: logs in {paths}; this version cannot read them"

@@ -158,11 +158,11 @@ def _is_wired(app: App, agent: str) -> bool:
     from session_memory.cli import wiring
     from session_memory.install.plan import wiring_state
 
-    found = find_agent(agent)
-    client = found.load_wiring() if found else None
-    if client is None or found is None or found.mcp is None:
+    known_agent = find_agent(agent)
+    client = known_agent.load_wiring() if known_agent else None
+    if client is None or known_agent is None or known_agent.mcp is None:
         return False
-    if not found.mcp.renames_plugin_servers:  # the agent itself keeps one of the two
+    if not known_agent.mcp.renames_plugin_servers:  # the agent itself keeps one of the two
         return False
     where = wiring.context(app)
     state = wiring_state(client, where, wiring.launchers(app), wiring.file_reader(where))

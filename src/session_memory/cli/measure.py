@@ -86,8 +86,8 @@ def command(app: App, html: str | None, team: bool, dry_run: bool) -> None:
     if app.json:
         rows = [effect_row(effect) for effect in effects]
         guards = list(uses.values())
-        found = {"effects": rows, "after_compaction": after_compaction, "guards": guards}
-        emit_json({"dry_run": dry_run, **found})
+        measured = {"effects": rows, "after_compaction": after_compaction, "guards": guards}
+        emit_json({"dry_run": dry_run, **measured})
         return
     click.echo(fit("\n".join((as_text(effects, texts), *lines(after_compaction)))))
     for use in uses.values():
@@ -144,11 +144,11 @@ def start(app: App, rule: str, dry_run: bool) -> None:
         return
     catalog = under_gate(read_catalog(app.paths.data), app.config.curate)
     name = _full_id(by_number(app, rule), {*catalog.patterns, *catalog.proposals})
-    known = catalog.patterns.get(name)
-    if known is None or not known.current.distribution_ready:
+    pattern = catalog.patterns.get(name)
+    if pattern is None or not pattern.current.distribution_ready:
         status, hint = catalog.status(name), f"`session-memory rules approve {name}` first"
         raise Refused(f"{name} is {status}; only approved rules can be tried", hint=hint)
-    version = known.current.number
+    version = pattern.current.number
     _check_reach(app, name)
     _change(app, lambda trials: begin(trials, name, version, app.clock()), dry_run)
     app.note(
@@ -249,9 +249,9 @@ def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
     click.echo(table(rows, headers) if rows else "no trials")
 
 
-def _full_id(given: str, ids: Collection[str]) -> str:
-    name = match_id(given, ids)
+def _full_id(reference: str, ids: Collection[str]) -> str:
+    name = match_id(reference, ids)
     if name is None:
         hint = "`session-memory rules stages` lists them"
-        raise NotFound(f"no such rule: {one_line(given)}", hint=hint)
+        raise NotFound(f"no such rule: {one_line(reference)}", hint=hint)
     return name

@@ -196,9 +196,9 @@ def _context(app: App) -> MemoryContext:
 def _root(store: MemoryStore, project: str | None) -> str:
     """The root of a project, given by key or path; default: of the current directory's project."""
     projects = store.projects()
-    for known in projects:
-        if project is not None and known.key == project:
-            return normalised(known.root or project)
+    for candidate in projects:
+        if project is not None and candidate.key == project:
+            return normalised(candidate.root or project)
     if project in store.memories.roots():  # for example a root that is not on this machine
         return project
     directory = normalised(project) if project else current_directory()
@@ -258,18 +258,20 @@ def briefing(app: App, project: str | None) -> None:
     """
     with reading(app) as store:
         root = _root(store, project)
-        known = next((p for p in store.projects() if p.root and normalised(p.root) == root), None)
+        stored_project = next(
+            (p for p in store.projects() if p.root and normalised(p.root) == root), None
+        )
         instructions = [n for n in app.config.distribute.targets if n.endswith(".md")]
         known_text = read_instructions(root, instructions)
-        lines = briefing_of(store, known, known_text) if known is not None else []
-    choices = read_choices(app.paths.data, known.key) if known is not None else []
-    told = as_chosen([line.text for line in lines], choices)
+        lines = briefing_of(store, stored_project, known_text) if stored_project is not None else []
+    choices = read_choices(app.paths.data, stored_project.key) if stored_project is not None else []
+    chosen = as_chosen([line.text for line in lines], choices)
     if app.json:
-        emit_json({"root": root, "lines": lines, "told": [text for text, _ in told]})
+        emit_json({"root": root, "lines": lines, "told": [text for text, _ in chosen]})
         return
-    for text, _ in told:
+    for text, _ in chosen:
         say(f"- {one_line(text)}")
-    if not told:
+    if not chosen:
         app.note(f"a new session in {root} is told nothing")
 
 
@@ -408,10 +410,10 @@ def edit(app: App, project: str | None) -> None:
         replace_file(file, before.encode())
     subprocess.run([*shlex.split(editor), str(file)], check=True)
     after = file.read_text(encoding="utf-8", errors="replace")
-    kept = before if after == before else redact(keep_edits(before, after))
-    if kept != after:
-        replace_file(file, kept.encode("utf-8", "replace"))
-    app.note("kept" if kept != before else "nothing was changed")
+    text = before if after == before else redact(keep_edits(before, after))
+    if text != after:
+        replace_file(file, text.encode("utf-8", "replace"))
+    app.note("kept" if text != before else "nothing was changed")
 
 
 for _verb in (agent_notes.notes, agent_notes.review, agent_notes.confirm, agent_notes.reject):

@@ -23,12 +23,12 @@ _SHOWN_CHARS = 160
 
 @click.command(name="audit")
 @project_option
-@option("--apply", "wanted", is_flag=True, help="Make the proposed fixes, each after a yes.")
+@option("--apply", "apply_fixes", is_flag=True, help="Make the proposed fixes, each after a yes.")
 @option("--undo", metavar="ID", help="Undo a fix that was made here.")
 @yes_option
 @json_option
 @pass_app
-def command(app: App, project: str | None, wanted: bool, undo: str | None, yes: bool) -> None:
+def command(app: App, project: str | None, apply_fixes: bool, undo: str | None, yes: bool) -> None:
     """Show what the agents of a project have been told in files of their own.
 
     CLAUDE.md with its imports and rules, AGENTS.md, GEMINI.md, instructions of Copilot, rules of
@@ -43,13 +43,13 @@ def command(app: App, project: str | None, wanted: bool, undo: str | None, yes: 
       session-memory project memory audit --apply
       session-memory project memory audit --undo nm-1a2b3c4d
     """
-    if wanted and undo:
+    if apply_fixes and undo:
         raise UsageError("--apply and --undo exclude each other")
     if undo:
         _undo(app, undo)
         return
     made = _audit(app, project)
-    if wanted:
+    if apply_fixes:
         _apply(app, made, yes=yes)
     elif app.json:
         emit_json(as_json(app, made))
@@ -62,10 +62,12 @@ def _audit(app: App, project: str | None) -> Audit:
 
     with reading(app) as store:
         key = project_key(store, project)
-        known = next((one for one in store.projects() if one.key == key), None)
-        if known is None or not known.root:
+        local_project = next(
+            (candidate for candidate in store.projects() if candidate.key == key), None
+        )
+        if local_project is None or not local_project.root:
             raise NotFound(f"no project {key} with a folder is known")
-        return audit_project(store, known, app.config, app.environ, str(Path.home()))
+        return audit_project(store, local_project, app.config, app.environ, str(Path.home()))
 
 
 def as_json(app: App, made: Audit) -> dict[str, object]:
@@ -164,8 +166,8 @@ def _apply(app: App, made: Audit, *, yes: bool) -> None:
 def _undo(app: App, name: str) -> None:
     from session_memory.curate.native_fixes import undo_fix
 
-    one = undo_fix(app.paths.data, name, app.clock())
+    undone = undo_fix(app.paths.data, name, app.clock())
     if app.json:
-        emit_json({"undone": one.id, "path": one.path, "line": one.line})
+        emit_json({"undone": undone.id, "path": undone.path, "line": undone.line})
     else:
-        click.echo(f"put back line {one.line} of {one_line(one.path)}")
+        click.echo(f"put back line {undone.line} of {one_line(undone.path)}")

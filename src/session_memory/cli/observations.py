@@ -64,9 +64,9 @@ def command(
             since=to_ms(since, app.clock()),
             excluded=True,
         )
-        found = noted(store, query)
-        observations = [each for each in found if excluded or each.left_out is None]
-        hidden = len(found) - len(observations)
+        matching = noted(store, query)
+        observations = [each for each in matching if excluded or each.left_out is None]
+        hidden = len(matching) - len(observations)
         found_count = len(observations)
         observations = observations[-limit:] if not sample else _sample(observations, sample, seed)
         numbers = {each.observation.session for each in observations}

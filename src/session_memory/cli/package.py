@@ -25,8 +25,8 @@ def command(app: App, agent: str, *, dry_run: bool, out: Path) -> None:
 
     There is one for claude, codex, gemini, opencode, copilot and pi: hooks, MCP server, a skill and
     commands. It names no path of this machine, so it can be shared; whoever installs it needs
-    session-memory too. OUT must be empty or hold an earlier build. Beside `init` it adds nothing:
-    hooks are called once.
+    session-memory too. OUT must be empty or hold an earlier build. Where `init` has run too,
+    hooks are still called only once.
 
     \b
     Examples:
@@ -45,13 +45,15 @@ def command(app: App, agent: str, *, dry_run: bool, out: Path) -> None:
             path = out / name
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, text.encode(), 0o644)
-    place = str(out.absolute())
-    how = [line.format(path=place, market=place) for line in package.install]
+    absolute_path = str(out.absolute())
+    how = [line.format(path=absolute_path, market=absolute_path) for line in package.install]
     if app.json:
-        emit_json({"path": place, "files": sorted(files), "install": how, "dry_run": dry_run})
+        emit_json(
+            {"path": absolute_path, "files": sorted(files), "install": how, "dry_run": dry_run}
+        )
         return
     verb = "would be written" if dry_run else "written"
-    click.echo(f"{len(files)} files {verb} in {one_line(place)}; to install them:")
+    click.echo(f"{len(files)} files {verb} in {one_line(absolute_path)}; to install them:")
     for line in how:
         click.echo(f"  {one_line(line)}")
 

@@ -46,7 +46,7 @@ def paged(environ: Mapping[str, str], *, wanted: bool) -> Generator[None]:
 
 
 class _Remarks(io.StringIO):
-    """What goes to stderr meanwhile; it would be written over the pager's screen."""
+    """Holds output to stderr meanwhile; it would overwrite the pager's screen."""
 
     def isatty(self) -> bool:
         """As the real one, so that warnings keep their colour."""
@@ -85,7 +85,7 @@ class _Pages(io.TextIOBase):
         self._held.append(text)
         self._room -= text.count("\n")
         if self._room < 0:
-            held, self._held = "".join(self._held), []
+            held_text, self._held = "".join(self._held), []
             self._pager = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -93,7 +93,7 @@ class _Pages(io.TextIOBase):
                 encoding="utf-8",
                 errors="replace",
             )
-            self._send(held)
+            self._send(held_text)
         return len(text)
 
     def _send(self, text: str) -> None:

@@ -43,13 +43,13 @@ class Text(click.types.StringParamType):
         """Names that begin like this; none where there is no store, or it cannot be read."""
         from click.shell_completion import CompletionItem
 
-        found: list[CompletionItem] = []
+        items: list[CompletionItem] = []
         with suppress(Exception):
             for name, about in self.names(ctx.find_root(), incomplete):
                 if name.startswith(incomplete):
                     about = one_line(about)[:HELP_CHARS]
-                    found.append(CompletionItem(one_line(name), help=about or None))
-        return found
+                    items.append(CompletionItem(one_line(name), help=about or None))
+        return items
 
     def names(self, root: click.Context, begun: str) -> Named:
         """What can be meant; none for text that is free."""

@@ -24,7 +24,7 @@ REDRAW_S = 0.2
 
 
 class Step(msgspec.Struct, frozen=True):
-    """How far it is."""
+    """How far a step is."""
 
     done: int = 0
     total: int = 0

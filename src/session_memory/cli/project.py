@@ -39,19 +39,19 @@ def list_(app: App, everything: bool) -> None:
       session-memory project list
     """
     with reading(app) as store:
-        found = store.projects()
+        projects = store.projects()
         counts = Counter(s.project_id for s in store.sessions(SessionQuery()))
     if app.json:
-        emit_json({"projects": [{"sessions": counts[p.id], "project": p} for p in found]})
+        emit_json({"projects": [{"sessions": counts[p.id], "project": p} for p in projects]})
         return
-    if not found:
+    if not projects:
         click.echo("no project is known yet; `session-memory sweep` finds them")
         return
-    found.sort(key=lambda p: -counts[p.id])
-    shown = found if everything else found[:SHOWN]
+    projects.sort(key=lambda p: -counts[p.id])
+    shown = projects if everything else projects[:SHOWN]
     lines = [(p.key, counts[p.id], p.root or "-", p.remote or "-", _history(p)) for p in shown]
     click.echo(table(lines, _COLUMNS))
-    echo_more(len(found) - len(shown))
+    echo_more(len(projects) - len(shown))
 
 
 def _history(project: Project) -> str:
@@ -128,15 +128,15 @@ def rename(app: App, project: str, name: str | None, undo: bool) -> None:
     if undo == (name is not None):
         raise UsageError("name PROJECT and NAME, or --undo and PROJECT")
     with alone(app, "project rename") as store:
-        found = store.found_projects()
-        old = _named(found, project)
+        projects = store.found_projects()
+        old = _named(projects, project)
         new = old.found_key if name is None else project_key(name)
         if new is None:
             wrong = f"project {old.key} was not renamed" if undo else f"{name!r} cannot be a name"
             raise UsageError(wrong)
         if name is not None and new != name:
             raise UsageError(f"{name!r} cannot be a name; {new!r} could")
-        if any(other.key == new and other.id != old.id for other in found):
+        if any(other.key == new and other.id != old.id for other in projects):
             raise UsageError(f"there is a project {new} already; merge them if they are one")
         if DEFAULT_KEY in (old.key, new):
             raise UsageError(f"{DEFAULT_KEY} holds sessions without a project")

@@ -33,16 +33,16 @@ def command(app: App, name: str, text: tuple[str, ...]) -> None:
 
     prompt, argument = _BY_NAME[name], " ".join(text).strip()
     if bool(prompt.argument) != bool(argument):
-        wanted = f"the {prompt.argument}" if prompt.argument else "nothing"
-        raise UsageError(f"the prompt {name} takes {wanted}", hint="session-memory prompt --help")
+        expected = f"the {prompt.argument}" if prompt.argument else "nothing"
+        raise UsageError(f"the prompt {name} takes {expected}", hint="session-memory prompt --help")
     with reading(app) as store:
         project = project_at(store.projects(), current_directory())
         if project is None:
             raise NotFound(
                 "this directory belongs to no captured project", hint="session-memory sweep"
             )
-        told = prompt.text(PromptContext(store, app.paths.data, project, argument))
+        prompt_text = prompt.text(PromptContext(store, app.paths.data, project, argument))
     if app.json:
-        emit_json({"prompt": name, "text": told})
+        emit_json({"prompt": name, "text": prompt_text})
     else:
-        click.echo(told)
+        click.echo(prompt_text)

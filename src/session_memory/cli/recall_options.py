@@ -85,8 +85,8 @@ def echo_items(heading: str, items: Iterable[Item], total: int | None = None) ->
         of = f" ({len(lines)} of {total})" if total is not None and total > len(lines) else ""
         click.echo(paint(f"{heading}{of}:", "strong"))
         for line in lines:
-            known = ", ".join(part for part in (line.sure, (line.at or "")[:10]) if part)
-            click.echo(fit(f"  - {safe(line.text)}" + (f"  ({known})" if known else "")))
+            details = ", ".join(part for part in (line.sure, (line.at or "")[:10]) if part)
+            click.echo(fit(f"  - {safe(line.text)}" + (f"  ({details})" if details else "")))
 
 
 def echo_left_out(left: Iterable[LeftOut]) -> None:

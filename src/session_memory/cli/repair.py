@@ -63,14 +63,14 @@ def command(
     """
     if delete_kept:
         return _delete_kept(app)
-    wanted = layers or LAYERS
+    chosen_layers = layers or LAYERS
     done: list[Repaired] = []
     wrong = None
-    if "database" in wanted:
+    if "database" in chosen_layers:
         wrong, done = _database(app, apply_=apply_, unmarked=without_marks)
     if wrong is None or apply_:
         with changing(app, "a sweep") as store:
-            for layer in wanted:
+            for layer in chosen_layers:
                 if layer != "database":
                     done += store.repair(layer, dry_run=not apply_)
     _tell(app, done, apply_, wrong)
@@ -85,9 +85,9 @@ def _tell(app: App, done: list[Repaired], apply_: bool, wrong: str | None) -> No
         click.echo(f"{entry.layer}: {one_line(entry.detail)}")
     state = "repaired" if apply_ else "to repair; --apply does it"
     click.echo(f"{len(done)} {state}" if done else "nothing to repair")
-    if apply_ and wrong and (kept := kept_files(str(app.paths.data))):
+    if apply_ and wrong and (kept_names := kept_files(str(app.paths.data))):
         click.echo(
-            f"kept: {', '.join(kept)}; `session-memory store repair --delete-kept` deletes it"
+            f"kept: {', '.join(kept_names)}; `session-memory store repair --delete-kept` deletes it"
         )
 
 

@@ -132,7 +132,7 @@ def _restore(app: App, source: str) -> tuple[Plan, MarksApplied]:
         byte_progress(shown=app.shows_progress) as advance,
     ):
         stage_backup(source, prepared, advance)
-        present = inspect_present(directory, app.clock())  # once more: now nobody forgets anything
+        present = inspect_present(directory, app.clock())  # again: nobody can forget now
         marks.add_marks(prepared, present.marks)
         with open_store(prepared, app.clock()) as store:
             applied = store.apply_marks()
@@ -148,15 +148,15 @@ def _restore(app: App, source: str) -> tuple[Plan, MarksApplied]:
 
 def _clean(app: App, store: Store, prepared: str, applied: MarksApplied) -> None:
     """Take what was forgotten out of everything that was made of it."""
-    gone = {*applied.sessions, *applied.shortened}
-    if not gone:
+    forgotten = {*applied.sessions, *applied.shortened}
+    if not forgotten:
         return
     if applied.shortened:
         with store.writing() as writer:
             analyze(store, writer)
     here = Paths(app.paths.config_file, Path(prepared), app.paths.state, app.paths.cache)
     context = ForgetContext(store, here, app.config.journal.vault, app.clock())
-    report = forget_sessions(context, forgotten_by_name(store, gone))
+    report = forget_sessions(context, forgotten_by_name(store, forgotten))
     for line in report_lines(report):
         app.warn(line)
     store.erase_traces()

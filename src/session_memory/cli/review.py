@@ -104,22 +104,23 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
         click.echo("\n\n".join(short_text(n, row, quotes=quotes) for n, row in enumerate(shown, 1)))
     echo_more(len(rows) - len(shown))
     if status is not None or everything:
-        told = f"{len(rows)} of {len(known_rules(catalog))} rules shown"
+        summary = f"{len(rows)} of {len(known_rules(catalog))} rules shown"
     else:
-        told = _what_next(rows, catalog)
-    app.note(f"\n{told}" if rows else told)
+        summary = _what_next(rows, catalog)
+    app.note(f"\n{summary}" if rows else summary)
     for sentence in guard_proposals(app):
         app.note(sentence)
 
 
 def _what_next(rows: list[dict[str, Any]], catalog: Catalog) -> str:
     """Below the list: how many there are, and what to type."""
-    known, thin = len(known_rules(catalog)), sum(map(lacks_evidence, rows))
+    rule_count, thin = len(known_rules(catalog)), sum(map(lacks_evidence, rows))
     if len(rows) == thin:
         return nothing_awaits(catalog, thin)
     too_thin = f"; {thin} more have too little evidence for a yes" if thin else ""
     return (
-        f"{len(rows) - thin} of {known} rules await your decision: `session-memory rules review`, "
+        f"{len(rows) - thin} of {rule_count} rules await your decision: "
+        "`session-memory rules review`, "
         f"or by number or id `rules show 1`, `rules approve 1`, `rules reject 1`{too_thin}"
     )
 
@@ -138,9 +139,9 @@ def show(app: App, rule: str, number: int | None) -> None:
       session-memory rules show 1
       session-memory rules show fc-12ab
     """
-    (given,) = _named(app, rule)
+    (reference,) = _named(app, rule)
     catalog = read_for_review(curate_context(app))
-    name = full_id(catalog, given)
+    name = full_id(catalog, reference)
     decided = catalog.patterns.get(name)
     versions = decided.versions if decided else ()
     if number is not None:
@@ -462,8 +463,8 @@ def _named(app: App, *rules: str) -> list[str]:
     """The rules named by number or id; what `rules detect` just found can be named too."""
     names, context = [by_number(app, rule) for rule in rules], curate_context(app)
     catalog = read_for_review(context)
-    known = {*catalog.patterns, *catalog.proposals}
-    if any(match_id(name, known) is None for name in names):
+    rule_ids = {*catalog.patterns, *catalog.proposals}
+    if any(match_id(name, rule_ids) is None for name in names):
         propose_detected(context)
     return names
 

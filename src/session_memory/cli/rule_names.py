@@ -23,20 +23,20 @@ def remember_order(app: App, names: Sequence[str]) -> None:
         replace_file(private_dir(app.paths.state) / _FILE, msgspec.json.encode(names))
 
 
-def by_number(app: App, given: str) -> str:
+def by_number(app: App, reference: str) -> str:
     """The id behind a number of the last list; anything else is returned as it is."""
-    if not (given.isascii() and given.isdigit() and len(given) <= _DIGITS):
-        return given
+    if not (reference.isascii() and reference.isdigit() and len(reference) <= _DIGITS):
+        return reference
     try:
         listed = msgspec.json.decode((app.paths.state / _FILE).read_bytes(), type=list[str])
     except (OSError, msgspec.MsgspecError):
-        return given
-    if given in listed:
-        return given
-    number = int(given)
+        return reference
+    if reference in listed:
+        return reference
+    number = int(reference)
     if 1 <= number <= len(listed):
         return listed[number - 1]
-    if any(name.startswith(given) for name in listed):
-        return given
+    if any(name.startswith(reference) for name in listed):
+        return reference
     hint = "`session-memory rules` lists them"
     raise NotFound(f"the last list had {len(listed)} rules, no number {number}", hint=hint)

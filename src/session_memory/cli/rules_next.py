@@ -97,14 +97,14 @@ def finish(app: App, decisions: Sequence[Decision], *, dry_run: bool, distribute
         return warned
     if not distribute and not any(changes_of(app, pattern)[0] for pattern in ready):
         return warned
-    return max(warned, offer_to_distribute(app, asked=distribute))
+    return max(warned, offer_to_distribute(app, confirmed=distribute))
 
 
-def offer_to_distribute(app: App, *, asked: bool) -> int:
+def offer_to_distribute(app: App, *, confirmed: bool) -> int:
     """Write approved rules into files: because the caller said so, or on a yes at a terminal."""
     from session_memory.cli.distribute import distribute_all
 
-    if not asked:
+    if not confirmed:
         if app.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             app.note("next: `session-memory rules distribute` writes it, --dry-run shows the diff")
             return EXIT_OK
@@ -131,12 +131,12 @@ def nothing_awaits(catalog: Catalog, thin: int) -> str:
     """Why there is nothing to decide, and where the rules are; `thin` lack evidence for a yes."""
     if not known_rules(catalog):
         return "Nothing recurs yet that is worth a rule. Your own: `session-memory rules add TEXT`"
-    kept = sum(p.current.status == "provisional" for p in catalog.patterns.values())
+    provisional = sum(p.current.status == "provisional" for p in catalog.patterns.values())
     facts = ["No rule awaits your decision"]
     if thin:
         facts.append(f"{thin} with too little evidence for a yes")
-    if kept:
-        facts.append(f"{kept} provisional (not given to agents yet)")
+    if provisional:
+        facts.append(f"{provisional} provisional (not given to agents yet)")
     return f"{'; '.join(facts)}. All rules: `session-memory rules list --all`"
 
 

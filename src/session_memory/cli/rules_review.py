@@ -87,7 +87,7 @@ def review(app: App) -> int:
     else:
         if thin:
             app.note(f"{thin} more have too little evidence for a yes; `rules` lists them too")
-    return offer_to_distribute(app, asked=False) if writes else EXIT_OK
+    return offer_to_distribute(app, confirmed=False) if writes else EXIT_OK
 
 
 def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, Pattern | None]:
@@ -199,8 +199,8 @@ def add(
     """
     with reading(app) as store:
         keys = [project_key(store, name) for name in projects or (None,)]
-        known = {project.key for project in store.projects()}
-    if unknown := [key for key in keys if key not in known]:
+        project_keys = {project.key for project in store.projects()}
+    if unknown := [key for key in keys if key not in project_keys]:
         hint = "`session-memory project list` names them"
         raise Refused(f"no project {unknown[0]}", hint=hint)
     who = by or default_reviewer(app.environ)

@@ -100,9 +100,9 @@ def install_schedule(app: App, every: str | None, *, dry_run: bool = False) -> N
     job = schedule.Job((*words[:-1], "-q", "sweep"), minutes, launchers.environ)
     kind = schedule_run.kind_here(here)
     if dry_run:
-        click.echo(safe(_told(kind, job)).rstrip())
+        click.echo(safe(_schedule_text(kind, job)).rstrip())
         return
-    note_schedule(launchers.data, kind)  # first: what is noted and missing does no harm
+    note_schedule(launchers.data, kind)  # first: a record without a schedule does no harm
     for what in schedule_run.install(here, kind, job):
         app.note(f"scheduled every {minutes} minutes: {what}")
 
@@ -119,7 +119,7 @@ def remove_schedule(app: App) -> bool:
     return removed
 
 
-def _told(kind: schedule.Kind, job: schedule.Job) -> str:
+def _schedule_text(kind: schedule.Kind, job: schedule.Job) -> str:
     match kind:
         case "systemd":
             return "\n".join(f"{n}:\n{text}" for n, text in schedule.systemd_units(job).items())

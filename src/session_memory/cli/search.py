@@ -120,13 +120,13 @@ def command(
             emit_json(with_team(app, answer, request) if team else answer)
             return
         # In the order of the answer: a session is named wherever the one before was another.
-        for at, (place, items) in enumerate(groupby(answer.items, key=_place)):
-            if at:
+        for index, (heading, items) in enumerate(groupby(answer.items, key=_heading_of)):
+            if index:
                 click.echo()
-            if isinstance(place, int):
-                _echo_session(store, place)
+            if isinstance(heading, int):
+                _echo_session(store, heading)
             else:
-                click.echo("\n".join(hanging("", place, columns(), "strong")))
+                click.echo("\n".join(hanging("", heading, columns(), "strong")))
             for item in items:
                 _echo_item(app, store, item, around)
     if team:
@@ -136,11 +136,11 @@ def command(
     elif isinstance(answer.next_cursor, str) and not app.quiet:
         more = f"--cursor {answer.next_cursor} shows the next page"
         which = "best" if query else "newest"
-        told = f"the {answer.count} {which}; {more}, --limit N more at once"
-        click.echo("\n".join(hanging("", told, columns(), "dim")))
+        hint = f"the {answer.count} {which}; {more}, --limit N more at once"
+        click.echo("\n".join(hanging("", hint, columns(), "dim")))
 
 
-def _place(item: FoundItem) -> int | str:
+def _heading_of(item: FoundItem) -> int | str:
     """What a result is printed under: its session, or the memory that it is a line of."""
     is_line = item.memory_kind in ("memory", "article")
     if not is_line and item.session_id is not None:

@@ -73,14 +73,14 @@ class Status(msgspec.Struct, frozen=True):
     last_sweep: LastSweep | None
     last_error: str | None
     missing_parts: tuple[MissingPart, ...]
-    """Parts of logs that were not there when they were read."""
+    """Parts of logs that were missing when they were read."""
     unread_logs: tuple[str, ...]
     """Files that are named like logs and of which nothing could be read."""
     old_digests: OldDigests
     rescan: RescanState
     """How many sessions of older redaction rules were redacted again."""
     guards: tuple[str, ...]
-    """What guards propose that are overridden more often than followed."""
+    """Proposals to switch off guards that are overridden more often than followed."""
     damage: str | None
     """What is wrong with the database; None while nothing is known to be."""
     errors: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How verbs get at the store: opened late, closed always, refused clearly."""
+"""How verbs open the store: as late as possible, always closed, with clear errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reading(app: App) -> Generator[Store]:
-    """The store, for a verb that only asks; with `--store URL`, a hub."""
+    """The store, for a verb that only reads; with `--store URL`, a hub."""
     if app.hub_url is not None:
         from session_memory.cli.hub_store import open_hub
 

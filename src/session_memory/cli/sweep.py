@@ -89,7 +89,7 @@ def _show(app: App, report: SweepReport) -> None:
         short = (columns() is not None or app.quiet) and not app.verbosity
         shown = summary(report)[1:2] if app.quiet else summary(report) if short else lines(report)
         click.echo("\n".join(map(_folded, shown)))
-    sys.stdout.flush()  # here, so that a full disk is told as what it is
+    sys.stdout.flush()  # here, so that a full disk is reported as such
 
 
 def _warn_of_failures(app: App, report: SweepReport) -> None:
@@ -132,11 +132,11 @@ def summary(report: SweepReport) -> list[str]:
     new = counted(report.sessions, "new session")
     size = human_bytes(report.bytes_read)
     unread = f", {len(report.failed):,} not read" if report.failed else ""
-    found = f"{report.ingested:,} new or grown, {report.skipped_unchanged:,} unchanged{unread}"
+    log_counts = f"{report.ingested:,} new or grown, {report.skipped_unchanged:,} unchanged{unread}"
     took = f"from {size} of logs in {report.seconds:.1f} s"
     damaged, secrets = report.parse_errors + report.too_long, sum(report.redactions.values())
     return [
-        f"found      {logs}: {found}",
+        f"found      {logs}: {log_counts}",
         f"stored     {would}{report.events:,} events, {new}, {took}",
         *([f"redacted   {counted(secrets, 'secret')}; -v names the rules"] if secrets else []),
         *([f"damaged    {counted(damaged, 'line')}: see `store quarantine`"] if damaged else []),

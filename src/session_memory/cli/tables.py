@@ -12,7 +12,7 @@ from session_memory.regex_cache import compiled
 
 GAP = "  "
 NARROWEST = 30
-"""A folded column is at least so wide; with less room it goes below its row."""
+"""The least width of a folded column; with less room it goes below its row."""
 _NUMBER = compiled(r"-|-?[\d,.]+( ([KMGTP]i)?B)?")
 
 
@@ -123,13 +123,13 @@ def _kept(
     specs: Sequence[Column], widths: Sequence[int], empty: set[int], folded: int, limit: int
 ) -> list[int]:
     """The columns that stay so that the folded one has room next to them, or below."""
-    kept = list(range(len(specs)))
-    given_up = [n for n in kept if n != folded and (specs[n].drop or n in empty)]
+    remaining = list(range(len(specs)))
+    given_up = [n for n in remaining if n != folded and (specs[n].drop or n in empty)]
     order = sorted(given_up, key=lambda n: (n not in empty, specs[n].drop))
     needed = min(widths[folded], NARROWEST)
     for number in order:
-        others = [n for n in kept if n != folded]
+        others = [n for n in remaining if n != folded]
         if _total(widths, others) + len(GAP) + needed <= limit:
             break
-        kept.remove(number)
-    return kept
+        remaining.remove(number)
+    return remaining

@@ -43,7 +43,7 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
       session-memory tail --agent codex
     """
     context = sweep_context(app)
-    seen = _stored(app) if once else None
+    heights = _stored(app) if once else None
     while True:
         try:
             sweep_and_mine(context, app.paths.last_sweep)
@@ -51,13 +51,13 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
             app.note("another sweep is running; its results follow")
         with reading(app) as store:
             check_agent(store, flavor)
-            now = store.heights()
-            if seen is None:
-                seen = now  # what was there before is history
+            new_heights = store.heights()
+            if heights is None:
+                heights = new_heights  # earlier events are not shown
                 app.note("waiting for what agents do next; Ctrl-C ends this")
-            for line in _new_lines(store, seen, now, flavor):
+            for line in _new_lines(store, heights, new_heights, flavor):
                 click.echo(line)
-            seen = now
+            heights = new_heights
         if once:
             return
         time.sleep(every)
@@ -84,10 +84,10 @@ def _new_lines(
         name = f"{session.flavor} {session.id}"
         for event in store.events(session_id, texts=True):
             if event.seq >= before and event.kind in _SHOWN and not event.inherited:
-                yield f"{(iso(event.at) or '')[11:19]:8} {name:<16} {_told(event)}"
+                yield f"{(iso(event.at) or '')[11:19]:8} {name:<16} {_event_line(event)}"
 
 
-def _told(event: SessionEvent) -> str:
+def _event_line(event: SessionEvent) -> str:
     text = event.command or (event.text or "")
     mark = " failed:" if event.is_error else ""
     tool = f" {event.tool}:" if event.kind == "tool_call" and event.tool else ""

@@ -123,17 +123,17 @@ def share(app: App, project: str | None, level: Level, name: str | None) -> None
     with hub(app) as (joined, client):
         with reading(app) as store:
             key = project_key(store, project)
-            known = next((each for each in store.projects() if each.key == key), None)
-        if known is None:
+            local_project = next((each for each in store.projects() if each.key == key), None)
+        if local_project is None:
             hint = "`session-memory project list` lists them"
             raise NotFound(f"no such project: {one_line(key)}", hint=hint)
-        rules = read_project_rules(known.root) if known.root else None
+        rules = read_project_rules(local_project.root) if local_project.root else None
         if rules is not None and (rules.team == "none" or not rules.enabled):
             raise Refused(f"{rules.file} does not allow {key} to be shared")
         decisions.flush(app.paths.data, joined, client, app.clock())
         before = joined.of(key)
         chosen = name or (before.project if before else None)
-        team_name = decisions.team_name(known, chosen)
+        team_name = decisions.team_name(local_project, chosen)
         after = decisions.share(app.paths.data, client, key, team_name, level)
     if app.json:
         emit_json({"project": key, "shared_as": team_name, "level": level})
@@ -253,8 +253,8 @@ def _item_json(project: str, item: Item) -> str:
 
 def _item_text(item: Item, each: Preview) -> str:
     head = f"--- {item.kind} {item.key} to {one_line(each.project)}"
-    said = [safe(item.text)] if item.text else []
-    return "\n".join((head, *said, safe(bytes(item.body).decode())))
+    text_lines = [safe(item.text)] if item.text else []
+    return "\n".join((head, *text_lines, safe(bytes(item.body).decode())))
 
 
 def _show_push(app: App, report: PushReport) -> None:
@@ -330,8 +330,8 @@ def pull(app: App) -> int:
         if each.failed:
             app.warn(f"{name}: {each.failed}" + (f"\n  hint: {each.hint}" if each.hint else ""))
             continue
-        known = f"{counted(each.items, 'item')} of {counted(each.people, 'person', 'people')}"
-        click.echo(fit(f"{name}: {known}; {each.new} new or changed, {each.gone} gone"))
+        amount = f"{counted(each.items, 'item')} of {counted(each.people, 'person', 'people')}"
+        click.echo(fit(f"{name}: {amount}; {each.new} new or changed, {each.gone} gone"))
     if not done:
         app.note("no project is shared, so nothing is pulled")
     return 10 if any(each.failed for each in done) else 0
@@ -351,9 +351,9 @@ def receipts(app: App) -> None:
     """
     from session_memory.team.receipts import read_receipts
 
-    known = read_receipts(app.paths.data)
+    stored_receipts = read_receipts(app.paths.data)
     if app.json:
-        emit_json({"receipts": known})
+        emit_json({"receipts": stored_receipts})
         return
     rows = [
         (
@@ -365,7 +365,7 @@ def receipts(app: App) -> None:
             or counted(len(each.keys), "item"),
             human_bytes(each.bytes) if each.bytes else "-",
         )
-        for each in known
+        for each in stored_receipts
     ]
     headers = ("when", "what", "project", "items", "size")
     click.echo(table(rows, headers) if rows else "nothing has left this machine")
@@ -402,8 +402,15 @@ def status(app: App) -> None:
         shared = [
             {"project": s.key, "shared_as": s.project, "level": s.level} for s in joined.shared
         ]
-        known = {"hub": joined.url, "team": joined.team, "name": joined.name, "shared": shared}
-        emit_json({"joined": True, **known, "waits": waits, "pulled": pulled, "last": last})
+        membership_fields = {
+            "hub": joined.url,
+            "team": joined.team,
+            "name": joined.name,
+            "shared": shared,
+        }
+        emit_json(
+            {"joined": True, **membership_fields, "waits": waits, "pulled": pulled, "last": last}
+        )
         return
     click.echo(fit(f"{one_line(joined.team)} at {joined.url}, as {one_line(joined.name)}"))
     rows = [(s.key, s.project, s.level, pulled.get(s.project, 0)) for s in joined.shared]

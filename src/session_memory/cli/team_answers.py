@@ -79,21 +79,21 @@ def show_team_candidates(app: App, limit: int | None) -> None:
     check_team(app)
     joined, now = membership(app.paths.data), app.clock()
     with open_store(str(app.paths.data), now) as store:
-        found = team_detect(store.patterns, app.paths.data, joined, now)
+        team_candidates = team_detect(store.patterns, app.paths.data, joined, now)
     if app.json:
         rows = (
             {"people": each.people, **msgspec.to_builtins(each.candidate, str_keys=True)}
-            for each in found
+            for each in team_candidates
         )
         click.echo(f"[{','.join(to_json(row) for row in rows)}]")
         return
-    shown = [each for each in found if not each.candidate.left_out][:limit]
+    shown = [each for each in team_candidates if not each.candidate.left_out][:limit]
     for each in shown:
         candidate = each.candidate
-        said = candidate.rule or candidate.locus
+        text = candidate.rule or candidate.locus
         people = counted(candidate.sessions, "person", "people")
         names = ", ".join(map(one_line, each.people))
-        click.echo(fit(f"{people} ({names}): {one_line(said)}"))
+        click.echo(fit(f"{people} ({names}): {one_line(text)}"))
         for quote in candidate.quotes[:2]:
             click.echo(fit(f'    "{one_line(quote.text)}"'))
     if not shown:
@@ -110,7 +110,7 @@ def show_hub_rules(app: App, url: str) -> None:
     joined = joined_hub(app.own_paths, url)
     client = HubClient(joined.url, joined.token)
     try:
-        found = [
+        rules = [
             shared
             for share in joined.shared
             for shared in client.get("/v1/rules", wire.Rules, project=share.project).items
@@ -119,17 +119,17 @@ def show_hub_rules(app: App, url: str) -> None:
         client.close()
     if app.json:
         rows = [
-            {"project": one.project, "author": one.author, "people": one.people,
-             "text": one.item.text, "at": one.item.at, "origin": QUOTED}
-            for one in found
+            {"project": rule.project, "author": rule.author, "people": rule.people,
+             "text": rule.item.text, "at": rule.item.at, "origin": QUOTED}
+            for rule in rules
         ]  # fmt: skip
         emit_json({"rules": rows})
         return
-    for one in found:
-        people = counted(one.people, "person", "people")
-        where = f"{one_line(one.author)}, {one_line(one.project)}, approved by {people}"
-        click.echo(fit(f"{one_line(one.item.text)}\n    {where}"))
-    if not found:
+    for rule in rules:
+        people = counted(rule.people, "person", "people")
+        where = f"{one_line(rule.author)}, {one_line(rule.project)}, approved by {people}"
+        click.echo(fit(f"{one_line(rule.item.text)}\n    {where}"))
+    if not rules:
         click.echo("nobody shared a rule in the projects you share")
 
 
@@ -143,15 +143,15 @@ def show_team_effects(app: App) -> None:
     joined = membership(app.paths.data)
     client = HubClient(joined.url, joined.token)
     try:
-        found = team_effects(app.paths.data, joined, client)
+        effects = team_effects(app.paths.data, joined, client)
     finally:
         client.close()
     if app.json:
-        emit_json({"rules": found})
+        emit_json({"rules": effects})
         return
-    for each in found:
+    for each in effects:
         words = ", ".join(f"{verdict}: {count}" for verdict, count in each.verdicts.items())
         people = counted(each.people, "person", "people")
         click.echo(fit(f"sm-{each.pattern}  {one_line(each.text)}\n    {people}; {words}"))
-    if not found:
+    if not effects:
         click.echo("nobody else has measured a rule that you have")

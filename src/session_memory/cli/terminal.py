@@ -15,7 +15,7 @@ Meaning = Literal["error", "warn", "ok", "dim", "strong"]
 
 _COLORS: dict[Meaning, str] = {"error": "red", "warn": "yellow", "ok": "green"}
 NARROWEST = 20
-"""A folded text has at least so many columns next to its lead."""
+"""The least number of columns for folded text next to its lead."""
 _MARK = compiled(r"[-!] |\d{1,3}\. ")
 """What an item of a list begins with."""
 _BARS = "▁▂▃▄▅▆▇█"
@@ -59,7 +59,7 @@ def width(text: str) -> int:
 
 
 def cut(text: str, limit: int) -> str:
-    """At most so many columns, with an ellipsis where something is missing."""
+    """A text cut to at most this many columns, with an ellipsis where it was cut."""
     if width(text) <= limit:
         return text
     while text and width(text) > limit - 1:
@@ -68,7 +68,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def fold(text: str, limit: int) -> list[str]:
-    """A text in lines of at most so many columns, broken at spaces where there are any."""
+    """A text in lines of at most this many columns, broken at spaces where possible."""
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and width(lines[-1]) + 1 + width(word) <= limit:

@@ -32,8 +32,8 @@ _CODE = compiled(r"`[^`]*`")
 
 def explain_terms(command: click.Command) -> None:
     """Put the sentences below the help of a command and of those it holds."""
-    if command.epilog is None and (told := sentences(command)):
-        command.epilog = told
+    if command.epilog is None and (explanation := sentences(command)):
+        command.epilog = explanation
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         explain_terms(inner)
 
@@ -44,11 +44,11 @@ def sentences(command: click.Command) -> str:
     texts = [command.name or "", _EXAMPLES.sub("", command.help or "")]
     texts += [each.get_short_help_str(200) for each in inner]
     texts += [param.help or "" for param in command.params if isinstance(param, click.Option)]
-    told = _CODE.sub("", "\n".join(texts)).lower()
+    help_text = _CODE.sub("", "\n".join(texts)).lower()
     return " ".join(
         sentence
         for term, sentence in _TERMS.items()
-        if term in told  # compiling an expression takes longer than all else here
-        and re.search(rf"\b{term}(s|es|ed|ing)?\b", told)
-        and not re.search(rf"\ban? {term} (is|was|gives)\b", told)
+        if term in help_text  # compiling an expression takes longer than all else here
+        and re.search(rf"\b{term}(s|es|ed|ing)?\b", help_text)
+        and not re.search(rf"\ban? {term} (is|was|gives)\b", help_text)
     )

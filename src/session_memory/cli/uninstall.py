@@ -73,20 +73,22 @@ def command(
         would = f"{len(plan.changes)} files of agents would change"
         if not wiring.ask(app, "Remove our entries?", would, plan.changes):
             return EXIT_INTERRUPTED
-    with installing(launchers.data) as held:
-        held = held if agents else msgspec.structs.replace(held, skipped=())
-        done = apply_uninstall(launchers.data, plan, held, app.clock)
+    with installing(launchers.data) as installed_ledger:
+        installed_ledger = (
+            installed_ledger if agents else msgspec.structs.replace(installed_ledger, skipped=())
+        )
+        done = apply_uninstall(launchers.data, plan, installed_ledger, app.clock)
         left = read_ledger(launchers.data).entries
         if not agents and not left:
             hook_files.remove(launchers)
-    if held.schedule and not agents:
+    if installed_ledger.schedule and not agents:
         _remove_schedule(app)
     (launchers.data / "install.lock").unlink(missing_ok=True)
     purge.remove(purge_plan)
     if app.json:
         restored = [change.path for change in done.changed]
-        gone = list(map(str, purge_plan.whole))
-        emit_json({"restored": restored, "problems": done.problems, "purged": gone})
+        purged = list(map(str, purge_plan.whole))
+        emit_json({"restored": restored, "problems": done.problems, "purged": purged})
     removed = sum(change.after is None for change in done.changed)
     if done.changed:
         app.note(f"{len(done.changed) - removed} files restored, {removed} removed")

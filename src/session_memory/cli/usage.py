@@ -116,8 +116,8 @@ def command(
         click.echo(fit(f"prices of {prices.version}, from {prices.source}"))
     days = usage[-((columns() or 0) // 2) :] if group == "day" else []
     if bars := sparkline([row.cost.usd or 0 for row in days], app.environ):
-        told = f"usd a day, {days[0].group} to {days[-1].group}"
-        click.echo("\n".join(hanging(f"{bars}  ", told, columns(), "dim")))
+        caption = f"usd a day, {days[0].group} to {days[-1].group}"
+        click.echo("\n".join(hanging(f"{bars}  ", caption, columns(), "dim")))
 
 
 def _row(row: UsageRow) -> tuple[object, ...]:

@@ -25,13 +25,13 @@ def command(app: App, session: str) -> None:
     """
     with reading(app) as store:
         stored = store.find_session(session)
-        given = store.live.injections(stored.flavor, stored.external_id)
+        injections = store.live.injections(stored.flavor, stored.external_id)
     if app.json:
-        emit_json({**names(stored), "injections": given})
+        emit_json({**names(stored), "injections": injections})
         return
-    if not given:
+    if not injections:
         click.echo("nothing was given to this session")
-    for entry in given:
+    for entry in injections:
         click.echo(f"{iso(entry.at)}  given: {one_line(', '.join(entry.given)) or '-'}")
         if entry.held:
             click.echo(f"{'':26}held back by its trial arm: {one_line(', '.join(entry.held))}")

@@ -1,4 +1,4 @@
-"""What the verbs that wire agents share: our commands, the place, diffs and the question."""
+"""What the verbs that wire agents share: our commands, the files, diffs and the question."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def context(app: App, *, project: bool = False) -> InstallContext:
 
 def file_reader(where: InstallContext, ledger: Ledger | None = None) -> ReadFile:
     """How files are read there: those of a project may not lead out of it."""
-    known = {entry.project for entry in ledger.entries} if ledger else set[str | None]()
-    projects = [root for root in (where.project, *known) if root]
+    wired_projects = {entry.project for entry in ledger.entries} if ledger else set[str | None]()
+    projects = [root for root in (where.project, *wired_projects) if root]
 
     def read(path: str) -> CurrentFile:
         root = next((project for project in projects if path.startswith(project + os.sep)), None)
