@@ -67,6 +67,11 @@ def test_after_a_power_cut_nothing_that_was_reported_is_lost(
     assert result.problems == []
 
 
+@pytest.mark.rows("BAK-03")
+def test_a_power_cut_within_a_restore_leaves_one_of_the_two_stores(cut_power: CutPower) -> None:
+    assert cut_power(work="restore", ways=40, prefixes=8).problems == []
+
+
 @pytest.mark.parametrize("forgetting", [".seg.tmp", "store.db-wal", "/"])
 def test_a_program_that_forgot_to_flush_would_be_found(
     cut_power: CutPower, forgetting: str

@@ -101,6 +101,8 @@ def swap(directory: str, plan: Plan) -> None:
     """Do the moves; the staged store is complete."""
     for folder, _, _ in os.walk(os.path.join(directory, STAGING)):
         flush_directory(folder)
+    # The plan must not outlive what it moves: the name of the staged store comes to the disk first.
+    flush_directory(directory)
     with exclusive(os.path.join(directory, LOCK), "a restore", wait=True):
         replace_file(os.path.join(directory, PLAN), msgspec.json.encode(plan))
         _move(directory, plan)
@@ -138,6 +140,9 @@ def _move(directory: str, plan: Plan) -> None:
     if plan.out:
         with contextlib.suppress(FileExistsError):
             os.mkdir(aside, 0o700)
+        # If a power cut took this directory away, the new store would be moved out in the old one's
+        # place when the swap goes on.
+        flush_directory(directory)
         for name in plan.out:
             if not os.path.lexists(os.path.join(aside, name)):
                 # Its log is folded in by whoever closes the database last: it may be gone.
