@@ -13,7 +13,7 @@ from tests.invariants.broken import broken, difference
 from tests.invariants.sessions import BUILDERS, FLAVORS, GENUINE, LOGS, log_file
 from tests.invariants.sizes import SIZES, record
 
-from session_memory.adapters.block_records import line_records
+from session_memory.adapters.claude import reader as claude_reader
 from session_memory.adapters.common import Block, Normalized, SourceFile, decode_record
 from session_memory.adapters.registry import BUILT_IN, adapter
 from session_memory.testing.workspace import Workspace
@@ -317,7 +317,7 @@ def test_the_measure_sees_a_reader_that_gives_a_damaged_line_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a share of 100 % would prove nothing."""
-    monkeypatch.setattr(line_records, "__defaults__", (lambda *_: [],))
+    monkeypatch.setattr(claude_reader, "recover_records", lambda *_: [])
     tally = check_mutants("claude", built_lines("claude", tmp_path))
     assert tally.recovered < tally.splices / 2
     assert tally.problems != []
