@@ -187,6 +187,7 @@ def test_the_clients_own_copy_of_a_result_is_not_stored_again() -> None:
     assert "SECOND COPY" not in repr(found)
     assert found.files == ("/a.py",)
     assert result_of("text", {"type": "text", "file": {"filePath": "/b"}}).files == ("/b",)
+    assert result_of("text", {"filePath": ""}).files == ()
 
 
 def test_results_in_blocks_are_joined_and_pictures_kept_out() -> None:

@@ -179,7 +179,7 @@ def _tool_result(block: Fields, record: Record, out: Emitter) -> None:
     path = detail.file_path
     if not path and isinstance(detail.file, ResultFile):
         path = detail.file.file_path
-    event.files = (path,) if isinstance(path, str) else ()
+    event.files = (path,) if path and isinstance(path, str) else ()
     event.overflow = overflow_name(detail.persisted_output_path, text)
     if record.tool_denial_kind or (event.is_error and is_denial(text)):
         event.label = "denied"
