@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Rule
-from session_memory.redact.keywords import Keywords, prefilter_of, shortest
+from session_memory.redact.keywords import NAMES_END, Keywords, prefilter_of, shortest
 from session_memory.redact.linear_regex import compile_pattern, compile_set
 
 TABLE = Keywords(RULES)
@@ -47,6 +49,48 @@ def test_everyday_rules_of_every_group_are_found() -> None:
     table = Keywords(rules)
     assert table.rules(b"word0=1 and word5=2 and word8=3") == {0, 5, 8}
     assert table.rules(b"a word without a number") == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"Chunk ID: 1a2b\nProcess exited with code 0\nOriginal token count: 57\nOutput:\nok",
+        b'{"cmd":"ls","max_output_tokens":8000}',
+        b"tokens",
+        b"12 tokens truncated",
+    ],
+)
+def test_counts_of_tokens_bring_no_rule_for_names(text: bytes) -> None:
+    assert TABLE.rules(text) == set()
+    looks = [name for name in NAMES_END if _group(name).seen(text)]
+    assert looks == []
+
+
+@pytest.mark.parametrize("group", sorted(NAMES_END))
+@settings(max_examples=300, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_whatever_a_rule_for_names_matches_passes_the_first_look(
+    group: str, data: st.DataObject
+) -> None:
+    rules = [rule for rule in RULES if rule.everyday == group]
+    rule = data.draw(st.sampled_from(rules))
+    text = data.draw(st.from_regex(re.compile(rule.pattern)))
+    if any(compile_pattern(rule.pattern).finditer(text)):
+        assert _group(group).seen(text), (rule.id, text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["token", "tokenStr", "token_staging", "tokensecondary", "TOKEN", "token c", "token count"],
+)
+@pytest.mark.parametrize("after", ["", " ", ":", "=", "\n", " coun", " count:", "s1"])
+def test_a_name_passes_the_first_look_whatever_follows(name: str, after: str) -> None:
+    harmless = (name + after).lower().startswith(("tokens1", "token count: "))
+    assert all(_group(group).seen((name + after).encode()) != harmless for group in NAMES_END)
+
+
+def _group(name: str) -> Keywords:
+    return Keywords([rule for rule in RULES if rule.everyday == name])
 
 
 def test_a_prefilter_belongs_to_a_rule_of_a_group() -> None:

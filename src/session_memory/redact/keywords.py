@@ -14,6 +14,9 @@ from functools import cached_property
 from session_memory.redact.linear_regex import PatternSet, compile_set, literal
 from session_memory.redact.rule import Rule
 
+NAMES_END = frozenset({"names", "passwords"})
+"""Groups of everyday rules that want a name to end where its word does: `token=` or `tokenStr`."""
+
 
 class _Everyday:
     """One group of everyday rules; its automaton is made when a text first needs it."""
@@ -71,7 +74,21 @@ def _words_of(rules: Sequence[Rule]) -> list[bytes]:
     """Keywords of everyday rules: the shortest are enough, as `pass` also finds `password`."""
     exact = shortest(word for rule in rules if rule.exact for word in rule.keywords)
     folded = shortest(word for rule in rules if not rule.exact for word in rule.keywords)
-    return [*(literal(word, exact=True) for word in exact), *map(literal, folded)]
+    names_end = all(rule.everyday in NAMES_END for rule in rules)
+    return [
+        *(literal(word, exact=True) for word in exact),
+        *(_TOKEN if names_end and word == "token" else literal(word) for word in folded),
+    ]
+
+
+def _unless_followed_by(text: str) -> str:
+    """An expression for anything but `text`, from its second letter on, and the end of all."""
+    return "|".join(f"{text[:at]}(?:[^{text[at]}]|\\z)" for at in range(1, len(text)))
+
+
+# Codex writes `Original token count: 9` above all that a command printed, and `max_output_tokens`
+# into every call: with the plain word each of its texts would be searched three times more.
+_TOKEN = rf"(?i)token(?:[^s ]|s[a-z]|\z|{_unless_followed_by(' count: ')})".encode()
 
 
 def prefilter_of(rule: Rule) -> bytes:
