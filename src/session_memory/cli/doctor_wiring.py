@@ -131,7 +131,7 @@ def _uncalled(client: Client, sessions: int) -> Check:
 
 
 def _here(app: App, ledger: Ledger) -> Iterator[Check]:
-    """This repository, where it was wired by somebody else."""
+    """This repository, where another person wired it."""
     context = wiring.context(app)
     try:
         project = project_root(os.getcwd(), context.home)

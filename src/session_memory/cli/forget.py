@@ -25,7 +25,7 @@ from session_memory.core.digest import title_of
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.forget import features
-from session_memory.forget.copies import kept_copies
+from session_memory.forget.copies import own_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext, ForgetReport, without_text
 from session_memory.ingest.last_sweep import keep_only_numbers
@@ -156,7 +156,7 @@ def _left(store: Store, request: ForgetRequest) -> list[str]:
 def _verify(app: App, store: Store, request: ForgetRequest) -> int:
     if request.text is None:
         raise click.UsageError("--verify needs --text")
-    traces, unread = _left(store, request), kept_copies(app.paths.data)
+    traces, unread = _left(store, request), own_copies(app.paths.data)
     if app.json:
         emit_json({"absent": not traces, "traces": traces, "not_searched": unread})
     else:

@@ -51,7 +51,7 @@ def scan(app: App) -> int:
         redactor = _redactor(app, store.tag_key)
         report = scanning.scan(store, redactor, bar)
         _add_features(report, forget_context(app, store), redactor)
-    _tell(app, report, "would be redacted")
+    _print_report(app, report, "would be redacted")
     return EXIT_WARNINGS if report.found else EXIT_OK
 
 
@@ -74,7 +74,7 @@ def rescan(app: App, start_over: bool) -> None:
     rules = rules_version(app.config.redact)
     part = scanning.RescanPart(rules, start_over=start_over)
     report = _rescan(app, part)
-    _tell(app, report, "redacted")
+    _print_report(app, report, "redacted")
 
 
 def catch_up(app: App) -> None:
@@ -122,7 +122,7 @@ def _redactor(app: App, key: bytes) -> Redactor:
     return redactor
 
 
-def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
+def _print_report(app: App, report: scanning.RescanReport, what: str) -> None:
     if app.json:
         emit_json(report)
         return

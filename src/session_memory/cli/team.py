@@ -317,7 +317,7 @@ def pull(app: App) -> int:
     from session_memory.team.pulled import drop_pulled
 
     if not app.config.team.lessons:
-        drop_pulled(app.paths.data, lambda _known: True)
+        drop_pulled(app.paths.data, lambda _pulled: True)
         app.note("team.lessons is false: nothing is pulled, and nothing that was pulled is kept")
         return 0
     shown = app.shows_progress

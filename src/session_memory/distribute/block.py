@@ -1,4 +1,4 @@
-"""The managed block: our few lines in a file that belongs to somebody else.
+"""The managed block: our few lines in a file that is not ours.
 
 Pure functions of bytes. A file may hold several blocks, each of another writer; whatever stands
 outside the two marker lines of the one that is ours is never changed. Taking it out again gives the

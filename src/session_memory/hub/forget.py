@@ -78,7 +78,7 @@ def share(
 
 
 def _announce(part: Part) -> None:
-    """Tell others to drop everything of this member and to pull the rest again."""
+    """Make others drop everything of this member and pull the rest again."""
     part.execute(
         "INSERT INTO hub.tombstone (team_id, project_id, member_id, target, key, rank)"
         " VALUES (%s, %s, %s, 'member', '', %s) ON CONFLICT (project_id, member_id, target, key)"

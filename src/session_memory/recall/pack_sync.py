@@ -111,7 +111,7 @@ def plan_sync(pack: ContextPack, path: str, seal: Seal) -> SyncPlan:
 
 
 def plan_removal(path: str, seal: Seal) -> SyncPlan:
-    """How a file changes when our pack is taken out; refuses a pack that somebody edited."""
+    """How a file changes when our pack is taken out; refuses a pack that was edited by hand."""
     before = _read(path)
     packs = find_packs(before, seal)
     if packs.ours is None:
@@ -128,7 +128,7 @@ def note(data: Path, plan: SyncPlan, why: str, now: int) -> None:
 
 
 def write(plan: SyncPlan) -> None:
-    """Replace the file atomically, keeping its mode; refuses if somebody changed it meanwhile."""
+    """Replace the file atomically, keeping its mode; refuses if it was changed meanwhile."""
     if plan.after is None:
         return
     folder = os.path.dirname(plan.path)

@@ -26,7 +26,7 @@ def check_tool(store: RecallStore, name: str | None) -> None:
 
 
 def check_file(store: RecallStore, part: str | None, where: TextFilter) -> None:
-    """Raise for a part of a path that nothing here mentions; the hint tells paths like it."""
+    """Raise for a part of a path that nothing here mentions; the hint names similar paths."""
     if part is None or store.scopes.has_path(part, where):
         return
     like = paths_like(part, store.scopes.recent_paths(where))

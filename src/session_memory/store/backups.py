@@ -187,7 +187,7 @@ def building(target: str) -> Generator[str]:
         os.mkdir(partial, 0o700)
     except OSError as error:
         raise cannot_write(target, error) from error
-    with _only_one(partial, target):
+    with _exclusive_backup(partial, target):
         try:
             write_file(os.path.join(partial, OURS), b"")
             yield partial
@@ -204,7 +204,7 @@ def building(target: str) -> Generator[str]:
 
 
 @contextlib.contextmanager
-def _only_one(partial: str, target: str) -> Generator[None]:
+def _exclusive_backup(partial: str, target: str) -> Generator[None]:
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(exclusive(partial, "a backup"))
@@ -224,7 +224,7 @@ def _drop_partial(partial: str) -> None:
     names = os.listdir(partial)
     if names and not {OURS, MANIFEST} & set(names):
         raise Refused(f"{partial} is in the way and no backup of ours", hint="move it away")
-    with _only_one(partial, partial.removesuffix(PARTIAL)):
+    with _exclusive_backup(partial, partial.removesuffix(PARTIAL)):
         shutil.rmtree(partial)
 
 

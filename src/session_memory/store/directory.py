@@ -43,7 +43,7 @@ def check_directory(directory: str) -> None:
 
 
 def file_system(path: str, mounts: str = "/proc/self/mounts") -> str | None:
-    """The kind of file system a path is on, where the system tells; None elsewhere."""
+    """The kind of file system a path is on, where the system says it; None elsewhere."""
     try:
         with open(mounts, encoding="utf-8", errors="replace") as file:
             lines = [line.split() for line in file]

@@ -79,7 +79,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """Whose texts a segment holds."""
 
     key: bytes
-    """Tells the store's fingerprint key from others, see `key_mark`."""
+    """Identifies the store's fingerprint key, see `key_mark`."""
     flavor: str
     external_id: str
     parent: str | None

@@ -30,7 +30,7 @@ _END = struct.Struct("<I8s")  # length of a directory with its hash, magic
 
 Places = dict[str, tuple[int, int]]
 """Where each segment of a file is: its start and its length."""
-_known: dict[str, tuple[tuple[int, int, int], Places]] = {}
+_directories: dict[str, tuple[tuple[int, int, int], Places]] = {}
 """Directories of files that were read last, each with the stamp of its file."""
 _read_lengths = msgspec.msgpack.Decoder(dict[str, int]).decode
 
@@ -105,12 +105,15 @@ class SharedFile:
     def places(self) -> Places:
         """See Places."""
         stamp = (self.status.st_ino, self.status.st_mtime_ns, self.status.st_size)
-        known = _known.get(self._path)
-        if known is None or known[0] != stamp:
-            if len(_known) >= KEEP:
-                _known.clear()
-            known = _known[self._path] = stamp, places_in(self._descriptor, self.status.st_size)
-        return known[1]
+        directory = _directories.get(self._path)
+        if directory is None or directory[0] != stamp:
+            if len(_directories) >= KEEP:
+                _directories.clear()
+            directory = _directories[self._path] = (
+                stamp,
+                places_in(self._descriptor, self.status.st_size),
+            )
+        return directory[1]
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes | None:
         """Part of a segment, a negative start counts from its end; None where it is not in here."""

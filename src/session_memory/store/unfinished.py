@@ -1,7 +1,7 @@
 """A mark next to the store while something is being written or deleted.
 
 Files are written before their rows and deleted after them, so work that is cut off can leave files
-without rows. The mark tells the next sweep to look for them; without it, it need not.
+without rows. The mark makes the next sweep look for them; without it, a sweep need not.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def share(data: Path, client: HubClient, key: str, project: str, level: Level) -
 
 
 def unshare(data: Path, keys: tuple[str, ...]) -> Membership:
-    """Decide that projects are not shared any more; the hub is told by `flush`.
+    """Decide that projects are not shared any more; `flush` reports it to the hub.
 
     The outbox first: killed in between, the project is taken back and the push that would share it
     again is refused by the hub.
@@ -123,7 +123,7 @@ def unshare(data: Path, keys: tuple[str, ...]) -> Membership:
 
 
 def flush(data: Path, joined: Membership, client: HubClient, now: int) -> TakenBack:
-    """Tell the hub what was forgotten and unshared."""
+    """Report to the hub what was forgotten and unshared."""
     return take_back(Way(data, client, joined.url, now), read_ledger(data))
 
 

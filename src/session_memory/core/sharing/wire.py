@@ -393,7 +393,7 @@ class Erased(msgspec.Struct, frozen=True):
     items: int
     complete: bool
     """False where texts in the object storage, or their keys, could not be deleted yet: the hub
-    repeats it by itself, `prove` tells when it is done. Nothing of them can be read meanwhile."""
+    repeats it by itself, `prove` says when it is done. Meanwhile none of it can be read."""
 
 
 class Prove(msgspec.Struct, frozen=True):
@@ -454,7 +454,7 @@ class Hit(msgspec.Struct, frozen=True):
     """The event that was found, without its text."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchAnswer(msgspec.Struct, frozen=True):
     """Answers of a search."""
 
     hits: tuple[Hit, ...]

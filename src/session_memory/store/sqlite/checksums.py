@@ -63,14 +63,14 @@ def _extension() -> str | None:
     return None
 
 
-def are_kept(db: Database) -> bool:
+def has_checksums(db: Database) -> bool:
     """Whether an open database has checksums."""
     return cast("apsw.Connection", db).reserve_bytes("main") == RESERVED
 
 
 def reserve(db: Database) -> bool:
     """Let the next VACUUM give checksums to all pages; False where nothing changes."""
-    if not load() or are_kept(db):
+    if not load() or has_checksums(db):
         return False
     cast("apsw.Connection", db).reserve_bytes("main", RESERVED)
     return True

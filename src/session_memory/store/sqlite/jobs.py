@@ -69,12 +69,12 @@ class SqliteJobs:
     def heartbeat(self, job: Job, token: str, now_ms: int) -> bool:
         """See store.background.Jobs."""
         with transaction(self._db):
-            kept = self._db.execute(
+            renewed = self._db.execute(
                 "UPDATE job SET lease_until = ?, heartbeat_at = ? WHERE id = ? AND owner = ?"
                 " RETURNING id",
                 (now_ms + LEASE_MS, now_ms, job.id, token),
             ).fetchall()
-        return bool(kept)
+        return bool(renewed)
 
     @contextmanager
     def completing(self, job: Job, token: str) -> Generator[None]:

@@ -154,23 +154,23 @@ class _Pouring:
     def _putter(
         self, table: str, spec: Spec, columns: tuple[str, ...]
     ) -> Callable[[dict[str, Any]], None]:
-        kept = [c for c in columns if not (spec.renumbered and c == "id")]
+        inserted = [c for c in columns if not (spec.renumbered and c == "id")]
         clash = "REPLACE" if spec.newest else "IGNORE"
         insert = (
-            f"INSERT OR {clash} INTO {table} ({', '.join(kept)})"
-            f" VALUES ({', '.join('?' * len(kept))})"
+            f"INSERT OR {clash} INTO {table} ({', '.join(inserted)})"
+            f" VALUES ({', '.join('?' * len(inserted))})"
         )
 
         def put(row: dict[str, Any]) -> None:
             if table == "event":
-                self._event(row, insert, kept)
+                self._event(row, insert, inserted)
                 return
             for column, kind in spec.refs.items():
                 row[column] = self._number(kind, row[column])
             if spec.natural:
                 self._natural(table, spec, row)
                 return
-            self._count(table, insert, [row[column] for column in kept])
+            self._count(table, insert, [row[column] for column in inserted])
 
         return put
 
@@ -184,8 +184,8 @@ class _Pouring:
         """Find the row of that name in the target, or add it, with its number where it is free."""
         number = row["id"]
         where = " AND ".join(f"{column} = ?" for column in spec.natural)
-        known = [row[column] for column in spec.natural]
-        new_id = value(self._new, f"SELECT id FROM {table} WHERE {where}", known)
+        natural_key = [row[column] for column in spec.natural]
+        new_id = value(self._new, f"SELECT id FROM {table} WHERE {where}", natural_key)
         if new_id is None:
             if value(self._new, f"SELECT 1 FROM {table} WHERE id = ?", (number,)):
                 row["id"] = None

@@ -59,7 +59,7 @@ UPDATE session SET next_seq = ?1, event_count = event_count + ?2, raw_events = r
 def fullness(table: str) -> str:
     """What orders several statements about one response; the greatest is the one to believe.
 
-    All that is told of it takes part: where two could tie, the order of arrival would decide.
+    Every column takes part: where two could tie, the order of arrival would decide.
     """
     return _FULLNESS.format(table)
 
