@@ -190,8 +190,8 @@ class Adapter(msgspec.Struct, frozen=True):
     parse: Parse
     discover_changed: Callable[[str, IsKnown], Iterator[SourceFile]] | None = None
     """Like `discover`, for an agent that keeps many sessions in one file: without the sessions of
-    containers that are known, and with every other container behind its sessions. So a file that
-    nobody touched is not even opened to list what is in it."""
+    containers that are known, and with every other container after its sessions. So an untouched
+    file is not opened to list what is in it."""
     log_deletion: Callable[[str], LogDeletion | None] = lambda _home: None
     read: Read = lambda file, offset, line_cap: read_lines(file.path, offset, line_cap=line_cap)
     """(file, offset, line cap) to blocks: all input of this flavour's parser comes through here."""
@@ -473,7 +473,7 @@ def walk_files(
 
 
 def _is_packed_log(name: str, suffix: str, plain_names: Set[str]) -> bool:
-    """Whether it is a packed log; not where the plain one is `plain_names`."""
+    """Whether it is a packed log whose plain form is not among `plain_names`."""
     plain = unpacked_name(name)
     return suffix == ".jsonl" and plain.endswith(suffix) and plain not in plain_names
 

@@ -134,7 +134,7 @@ class EventEmitter:
     def result(self, text: str, call_id: str, *, failed: bool = False) -> RawEvent:
         """A tool's result; what it states in words about its failure counts as well.
 
-        Not so the words of a file that was read, or of a page: they are about something else.
+        The words of a file or page that was read do not count: they are about something else.
         """
         event = self.add("tool_result", "tool", text)
         event.call_id = call_id or None

@@ -221,7 +221,7 @@ def _entry_points() -> list[EntryPoint]:
 
 
 def _some_package_names_us() -> bool:
-    """A quick look that spares nearly everybody the 20 ms of importlib.metadata."""
+    """A quick check that saves most users the 20 ms of importlib.metadata."""
     for folder in sys.path:
         try:
             names = os.listdir(folder or ".")

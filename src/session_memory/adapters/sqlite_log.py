@@ -377,7 +377,7 @@ def database_sources(
 ) -> Iterator[SourceFile]:
     """One source per session, called `PATH#ID`; a database that cannot be read, without a size.
 
-    With `is_known`, of a database that is known nothing, and any other itself behind its sessions.
+    With `is_known`, nothing of a known database; any other one follows its sessions as a source.
     """
     try:
         whole = msgspec.structs.replace(database_source(path), is_container=True)

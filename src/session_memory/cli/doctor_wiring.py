@@ -125,7 +125,7 @@ def _calls(app: App, here: Iterable[Client], ledger: Ledger) -> Iterator[Check]:
 
 def _uncalled(client: Client, sessions: int) -> Check:
     detail = f"no hook was called in {sessions} sessions since it was wired"
-    how = client.approvals.how if client.approvals else f"start {client.programs[0]} anew"
+    how = client.approvals.how if client.approvals else f"restart {client.programs[0]}"
     fix = f"{how}; until then `session-memory config schedule install` captures its sessions"
     return Check(f"{client.name} calls", "warn", detail, fix)
 

@@ -221,7 +221,7 @@ def restore(app: App, database: str | None, objects: str | None, vault: str | No
     """Apply what was forgotten since a backup to the database restored from it.
 
     Run it after the database was restored and before anybody reads it; `hub serve` does the same
-    when it starts. Laptops then send and fetch everything anew.
+    when it starts. Laptops then send and fetch everything again.
 
     \b
     Examples:

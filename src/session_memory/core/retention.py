@@ -61,7 +61,7 @@ class Eviction(msgspec.Struct, frozen=True):
     bytes: int
     reason: Reason
     data_loss: bool = False
-    """True when no digest exists, so that its content is gone for good."""
+    """True when no digest exists, so that its content is lost."""
 
 
 class EvictionPlan(msgspec.Struct, frozen=True):

@@ -412,7 +412,7 @@ def worker_runs(home: str) -> bool:
 
 
 def start(home: str, words: list[str]) -> None:
-    """Start the worker detached; nothing of it is waited for."""
+    """Start the worker detached; the hook does not wait for it."""
     if sys.platform == "win32":
         import subprocess
 
@@ -528,7 +528,7 @@ def read_text(path: str) -> str:
 
 
 def is_switched_off(root: str) -> bool:
-    """Whether the repository asks to be left alone; a file that cannot be read asks for it too."""
+    """Whether the repository opts out; a file that cannot be read counts as opting out."""
     data = read_small(os.path.join(root, ".session-memory.toml"))
     if data is None:
         return False
@@ -659,7 +659,7 @@ def is_time_for_memory(
 def is_double(
     arguments: list[str], settings: "Mapping[str, object]", record: "Mapping[str, object]"
 ) -> bool:
-    """Whether a package of the agent's calls, and hooks that `init` wrote call as well."""
+    """Whether an agent's package calls and hooks that `init` wrote call as well."""
     if arguments[2:3] != ["package"]:
         return False
     places, cwd = settings.get("init_hooks"), record.get("cwd")
@@ -1206,7 +1206,7 @@ class Memory:
         return len(self.marks) - 1 - self.marks[::-1].index(mark)
 
     def add(self, *marks: str) -> None:
-        """Remember; where that fails, everything is forgotten, for half of it would mislead."""
+        """Remember marks; if that fails, forget all of them, since half would mislead."""
         self.marks += marks
         self.mark_set.update(marks)
         data = "".join(f"{mark}\n" for mark in marks).encode("ascii", "replace")
@@ -1271,7 +1271,7 @@ def guards_for(
 
 
 def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) -> bool:
-    """Whether a call is what a guard is against; False wherever that is not sure."""
+    """Whether a call is one that a guard forbids; False where that is not certain."""
     when = guard["when"]
     kind = when["kind"]
     if kind == "push":
@@ -1322,7 +1322,7 @@ def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
 
 
 def note(record: dict[str, object], field: str, name: str) -> None:
-    """Let the record say what a guard did, or what its trial arm held back."""
+    """Add to the record what a guard did, or what its trial arm held back."""
     names = record.setdefault(field, [])
     if _is_list(names) and name not in names:
         names.append(name)
@@ -1331,7 +1331,7 @@ def note(record: dict[str, object], field: str, name: str) -> None:
 def before_tool(
     guards: "list[dict[str, Any]]", root: str, record: dict[str, object], call: Call, memory: Memory
 ) -> "list[dict[str, Any]]":
-    """The guards that speak to a call; remembers what it does, and what became of earlier words."""
+    """The guards that warn of a call; notes what it does and how earlier warnings ended."""
     spoken: list[dict[str, Any]] = []
     marks: list[str] = []
     for guard in guards:
@@ -1371,7 +1371,7 @@ def before_tool(
 
 
 def is_held(guard: "Mapping[str, Any]", record: "Mapping[str, object]") -> bool:
-    """Whether this session is in the arm of a trial that does without the guard."""
+    """Whether this session is in the arm of a trial that does not get the guard."""
     if not guard.get("trial"):
         return False
     return not sha256(f"{record.get('session')}\0{guard['id']}".encode())[0] & 1

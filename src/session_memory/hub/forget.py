@@ -183,7 +183,7 @@ def replay(pool: Pool, texts: Texts) -> int:
     """Apply decisions of the journal that this database does not know; return how many.
 
     There are some after a restore, or where an instance ended between writing the journal and
-    committing. Laptops pull and push everything anew then.
+    committing. Laptops pull and push everything again then.
     """
     with transaction(pool) as connection:
         applied = {row[0] for row in connection.execute("SELECT name FROM hub.journal").fetchall()}

@@ -96,7 +96,7 @@ def plan_sync(pack: ContextPack, path: str, seal: Seal) -> SyncPlan:
     if packs.ours is not None and packs.is_edited:
         raise Refused(
             f"{path}: the pack in {said_lines(packs.ours.lines)} was edited",
-            hint="delete those lines to have it written anew, or only the first and the last of"
+            hint="delete those lines to have it written again, or only the first and the last of"
             " them to keep your words",
         )
     others = tuple(

@@ -32,7 +32,7 @@ HINT = "correct the file, or remove `gitleaks` from [redact] in the configuratio
 def make_redactor(key: bytes, settings: Redact) -> tuple[Redactor, list[str]]:
     """The redactor of a store: the built-in rules and the user's own; a warning for each unusable.
 
-    Whoever makes one shows the warnings: text is stored without the protection of those rules.
+    Callers must show the warnings: text is stored without the protection of those rules.
     """
     extra, warnings = load_user_rules(msgspec.to_builtins(settings.rules), settings.gitleaks)
     return Redactor(key, extra=extra), warnings

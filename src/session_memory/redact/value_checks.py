@@ -105,7 +105,7 @@ _NOTATION = compiled(
 _PAREN = compiled(rb"\((?:redacted\)|[A-Za-z_]\w*(?:->|\.|::)[A-Za-z_])")
 """The beginning of an expression in brackets."""
 _IDEOGRAPH = compiled(rb"[\xe3-\xed][\x80-\xbf]{2}")
-"""A sign of Chinese, Japanese or Korean: the value is described, as nobody types one blindly."""
+"""A sign of Chinese, Japanese or Korean: such a value is a description, not a password."""
 _DOTTED = compiled(rb"[A-Za-z_]+[0-9]{0,2}(?:\.[A-Za-z_]+)+$|[a-z-]+/[a-z-]+$")
 _REPEATED = compiled(rb"(.{2,10}?)\1{2,}$")
 _OWN_NAME = compiled(

@@ -37,7 +37,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def unseen(_done: int, _total: int, _file: str) -> None:
-    """Progress that nobody watches."""
+    """Progress that is not shown."""
 
 
 class Copied(msgspec.Struct, frozen=True):
@@ -242,7 +242,7 @@ def _put_in_place(partial: str, target: str) -> None:
 
 
 def cannot_write(target: str, error: OSError) -> StoreError:
-    """What a user hears when a target does not take a backup."""
+    """The error for a target that cannot be written."""
     return StoreError(
         f"cannot write the backup {target}: {error.strerror or error}",
         hint="no backup was made and the store is as it was; free space, or name another place",
@@ -263,7 +263,7 @@ def check_space(target: str, needed: int) -> None:
 
 
 def missing(directory: str) -> NotFound:
-    """What a user hears who names a backup that is not there."""
+    """The error for a backup that does not exist."""
     old = directory + REPLACED
     hint = "name the directory that `session-memory store backup` wrote"
     if os.path.isdir(old):

@@ -352,7 +352,7 @@ hold nothing and need no entry.
 
 
 EARLIER_STORES = ("data/before-restore-", "data/store.db.damaged-")
-"""Earlier stores, which `forget` names: they are the user's way back."""
+"""Earlier stores. `forget` lists them and leaves them: the user may need them."""
 
 
 def is_registered(name: str) -> bool:

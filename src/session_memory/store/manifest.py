@@ -112,7 +112,7 @@ _FIELDS = EventRow.__struct_fields__
 
 
 def key_mark(fingerprint_key: bytes) -> bytes:
-    """Known by whoever has the key: fingerprints made with another one cannot be compared."""
+    """Identifies the key: fingerprints made with another one cannot be compared."""
     return blake2b(b"manifest", digest_size=8, key=fingerprint_key).digest()
 
 

@@ -251,7 +251,7 @@ def clean_up(directory: str) -> None:
 
 @contextlib.contextmanager
 def unchanging(directory: str) -> Generator[None]:
-    """Keep everybody else from changing the file for the length of the block."""
+    """Lock the file for the length of the block."""
     with exclusive(os.path.join(directory, LOCK), "another change of the forget marks", wait=True):
         yield
 

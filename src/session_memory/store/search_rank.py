@@ -38,9 +38,9 @@ RANK_SCALE = 20
 COVERED = 1.25
 """What holding every word adds to a hit, as a part of the best score; half of them a quarter."""
 SESSION_BONUS = 0.2
-"""What a session adds to its hits in which the words occur more than in any other, wherever."""
+"""What the session in which the words occur most adds to its hits, as a part of the best."""
 OFTEN = 2.0
-"""Times a session says a word that count half as much as saying it for ever."""
+"""How often a session must say a word for half of the possible weight."""
 PAIRED = 0.5
 """What holding the words as neighbours, as the question has them, adds in the same way."""
 ALL_TERMS_BONUS = 0.25

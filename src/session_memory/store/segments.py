@@ -394,7 +394,7 @@ class DirectorySegments:
         return gone
 
     def _take_out(self, path: str, names: set[str]) -> int:
-        """Write a shared file anew without some of its segments; how many of them were in it."""
+        """Rewrite a shared file without some of its segments; returns how many were in it."""
         try:
             with SharedFile(path) as file:
                 places, status = file.places, file.status
@@ -415,7 +415,7 @@ class DirectorySegments:
         return len(places) - len(left)
 
     def names(self) -> Iterator[str]:
-        """See SegmentStore; files of other names are none of ours and stay."""
+        """See SegmentStore; files with other names are not ours and stay."""
         for entry in self._entries():
             if _NAME.fullmatch(entry.name):
                 yield entry.name
@@ -429,7 +429,7 @@ class DirectorySegments:
         return [path for path, whole in self._shared_files() if _bytes_of(path) != whole]
 
     def mend(self) -> None:
-        """Write those anew."""
+        """Rewrite those files."""
         with exclusive(self.root, "removing texts", wait=True):
             for path, whole in self._shared_files():
                 if _bytes_of(path) != whole:

@@ -1,8 +1,8 @@
 """Many small segments in one file: a flush and a name for each would cost more than its text.
 
 The directory of a file says which segment is where, and stands at both ends of it, so that a
-flipped bit in one of them costs no text. A segment leaves by writing the file anew without it, so
-its bytes are gone as if they had been a file of their own.
+flipped bit in one of them costs no text. A segment is deleted by rewriting the file without it,
+so its bytes are gone as if they had been a file of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALL = 16 * 1024
 FEWEST = 16
 """Small segments of one commit from which on they share files: most sweeps bring one or two."""
 MOST = 256
-"""Segments in a file: it is written anew when one of them leaves."""
+"""Segments in a file: it is rewritten when one of them is deleted."""
 KEEP = 16
 _DIGEST_SIZE = 16
 _END = struct.Struct("<I8s")  # length of a directory with its hash, magic

@@ -22,7 +22,7 @@ def is_marked(directory: str) -> bool:
 
 
 def mark(directory: str) -> None:
-    """Say that work is under way."""
+    """Mark that work is under way."""
     if is_marked(directory):
         return
     try:
@@ -33,7 +33,7 @@ def mark(directory: str) -> None:
 
 
 def clear(directory: str) -> None:
-    """Say that it ended well."""
+    """Remove the mark: the work is complete."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(directory, NAME))
 

@@ -44,7 +44,7 @@ def join(data: Path, url: str, invite: str, name: str) -> Membership:
         raise Refused(
             "something of an earlier team still has to be taken back",
             hint="join that hub again and run `session-memory team push`, or delete"
-            f" {folder(data)} if that hub is gone for good",
+            f" {folder(data)} if that hub no longer exists",
         )
     if not (name.strip() and name.isprintable() and len(name) <= NAME_CHARS):
         raise UsageError(f"a name has 1 to {NAME_CHARS} printable characters")

@@ -40,7 +40,7 @@ class TakenBack(msgspec.Struct, frozen=True):
 
 
 def is_gone(proof: wire.Proof) -> bool:
-    """Whether a proof says that all of it is gone for good."""
+    """Whether a proof says that all of it is deleted permanently."""
     left = proof.rows + proof.index_entries + proof.stored_texts + proof.data_keys
     return left == 0 and proof.refused
 

@@ -105,7 +105,7 @@ def _names(path: str) -> tuple[str, str]:
 
 
 def _session_id(home: str, conversation: str) -> str:
-    """The same conversation may be in several homes, and be two."""
+    """Conversations with the same name in different homes are different ones."""
     return f"{home}:{conversation}" if home else conversation
 
 

@@ -1,4 +1,4 @@
-"""Writes Cline tasks in their real shape: one array of entries, written anew at every change."""
+"""Writes Cline tasks in their real shape: one array of entries, rewritten at every change."""
 
 from __future__ import annotations
 

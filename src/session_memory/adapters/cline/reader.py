@@ -1,6 +1,6 @@
 """Cline's tasks, and those of agents that keep its format: finds them and reads them.
 
-Read is `ui_messages.json`, the fuller of a task's two records: it holds times, prompts and cost.
+It reads `ui_messages.json`, the fuller of a task's two records: it holds times, prompts and cost.
 `api_conversation_history.json` repeats the same conversation without them.
 """
 

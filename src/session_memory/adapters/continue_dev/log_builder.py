@@ -1,4 +1,4 @@
-"""Writes Continue's sessions in their real shape: one document, written anew at every change."""
+"""Writes Continue's sessions in their real shape: one document, rewritten at every change."""
 
 from __future__ import annotations
 

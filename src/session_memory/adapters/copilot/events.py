@@ -101,7 +101,7 @@ def _title(data: Record, out: Emitter) -> None:
 
 
 def _system_prompt(data: Record, out: Emitter) -> None:
-    """The client's own text, the same every time; but it knows whether anybody is there."""
+    """The client's own text, the same every time; but it shows whether a user is present."""
     if not out.by_agent:
         unattended = _UNATTENDED in as_text(data.get("content"))
         out.part.note("source_kind", "exec" if unattended else "interactive", out.pos)

@@ -86,7 +86,7 @@ class Parts:
 
 
 class Emitter:
-    """Where the events of the record in hand go, with what they all share."""
+    """Collects the events of the current record, with what they all share."""
 
     __slots__ = (
         *("at", "by_agent", "events", "ignored", "main", "part", "pos"),
@@ -96,7 +96,7 @@ class Emitter:
     def __init__(self, state: ReaderState, part: PartBuilder, ignored: Counter[str]) -> None:
         self.state = state
         self.part = self.main = part
-        """The session that the record in hand is of, and the one that the file is of."""
+        """The session of the current record, and the session of the file."""
         self.ignored = ignored
         self.unknown: list[str] = []
         self.events: list[RawEvent] = []

@@ -1,4 +1,4 @@
-"""Crush: the server in its configuration. Its one hook runs before tools: none for us."""
+"""Crush: the server in its configuration. Its only hook runs before tools, so it is not wired."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The store of Cursor's command line: one database per session, `chats/<hash>/<id>/store.db`.
 
 Messages are JSON in the table `blobs`, in the order they were written; branches that were left stay
-there and are told too. Other blobs are the client's own and are not read.
+there and are read too. Other blobs are the client's own and are not read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ABOUT = "meta.json"
 """What newer builds keep next to the database: the folder, the title, times."""
 _NEEDS = {"blobs": ("id", "data"), "meta": ("key", "value")}
 _FIELDS = ("agentId", "name", "createdAt", "workspacePath", "lastUsedModel", "mode")
-"""Of what is known of a session; there may be a key to encrypted messages, which is not for us."""
+"""The fields of a session that are read; others may hold a key to encrypted messages."""
 
 
 _SAME = {"cwd": "workspacePath", "title": "name", "createdAtMs": "createdAt"}

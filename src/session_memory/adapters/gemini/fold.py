@@ -50,7 +50,7 @@ class Message(msgspec.Struct):
     id: str
     kind: str
     at: int | None
-    """When it was first written: a resumed session stamps copies anew."""
+    """When it was first written: a resumed session gives copies new times."""
     content: Json = None
     display: Json = None
     thoughts: list[Json] = []
@@ -60,7 +60,7 @@ class Message(msgspec.Struct):
     number: int = 0
     """How many messages of the same id came before it."""
     rank: int = -1
-    """Its place in the file at hand; -1 where only an older file of the session holds it."""
+    """Its place in the current file; -1 where only an older file of the session holds it."""
     rewound: bool = False
     is_summary: bool = False
     """It stands for what a compression took out of the context."""

@@ -228,7 +228,7 @@ def state(part: Part, text: str | None) -> State:
 
 
 def server_programs(text: str, *, is_toml: bool) -> list[str]:
-    """The programs of all entries in a file that are called like our server, whoever made them."""
+    """The programs of all entries in a file with the name of our server, whoever wrote them."""
     try:
         if is_blank(text):
             return []

@@ -1,6 +1,6 @@
 """Text-preserving edits of TOML: tables at the end and one line at the top, and out again.
 
-The texts are cut and joined, not written anew: a round trip through a TOML writer moves blank lines
+The texts are cut and joined, not rewritten: a round trip through a TOML writer moves blank lines
 and comments about. What comes out is always compared with what went in, by its values.
 """
 

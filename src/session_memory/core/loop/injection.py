@@ -21,7 +21,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def fit(sections: tuple[Section, ...], limit: int = MAX_CHARS) -> tuple[Section, ...]:
-    """The first sections that fit together, each whole: half a memory is a wrong one."""
+    """The first sections that fit together, each whole: half a memory would mislead."""
     fitting: list[Section] = []
     used = 0
     for section in sections:

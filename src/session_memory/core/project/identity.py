@@ -178,7 +178,7 @@ def _place(path: str | None, tree: Tree) -> str | None:
 def _without_project(
     place: str, mentions: Sequence[str], tree: Tree, options: Options
 ) -> Resolution:
-    """What can be said of a directory that is no project: only what was mentioned inside it."""
+    """The project of a directory that is none itself: only a path mentioned inside it counts."""
     if is_technical(place):
         return Resolution(warnings=(TECHNICAL_CWD,))
     inside = [path for path in mentions if within(path, place)]

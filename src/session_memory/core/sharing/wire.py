@@ -268,7 +268,7 @@ EVENTS_PER_ITEM = 200
 
 
 class Tombstone(msgspec.Struct, frozen=True):
-    """That an item, or everything of a session, is gone and up to which rank it stays away."""
+    """A deleted item or session, and up to which rank it must not come back."""
 
     target: Literal["item", "session"]
     key: str
@@ -404,7 +404,7 @@ class Prove(msgspec.Struct, frozen=True):
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """What is left, of the caller's own member; all zero and `refused` means gone for good."""
+    """What is left, of the caller's own member; all zero and `refused`: deleted permanently."""
 
     rows: int
     index_entries: int

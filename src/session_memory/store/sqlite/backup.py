@@ -67,7 +67,7 @@ def back_up(
 
 
 def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreDamaged:
-    """Whose fault it is that a copy fails its check: the store's, or the disk's it is copied to."""
+    """Why a copy fails its check: the store is damaged, or the disk it is copied to."""
     try:
         sound = value(source, "PRAGMA quick_check(1)") == "ok" and "segment" not in error.message
     except apsw.Error:

@@ -54,7 +54,7 @@ def put_on_top() -> bool:
 
 
 def _extension() -> str | None:
-    """Where the layer is; asking apsw itself takes 8 ms, which every command would feel."""
+    """Where the layer is; asking apsw itself would cost every command 8 ms."""
     folder = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries")
     for end in (".so", ".dylib", ".dll"):
         path = os.path.join(folder, "cksumvfs" + end)
@@ -77,7 +77,7 @@ def reserve(db: Database) -> bool:
 
 
 def vacuum(db: Database) -> None:
-    """Write every page anew, from now on with a checksum."""
+    """Rewrite every page, from now on with a checksum."""
     added = reserve(db)
     db.execute("VACUUM").fetchall()
     if added:  # after: a header that says so without a place for checksums counts as damaged

@@ -73,7 +73,7 @@ def connect(path: str, *, read_only: bool = False) -> Database:
             flags=_WRITING,
         )
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        # Otherwise SQLite compiles a statement anew for each value that is bound to it, to see
+        # Otherwise SQLite compiles a statement again for each value that is bound to it, to see
         # whether another plan suits the value better. We keep no statistics, so none ever does.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _prepare(cast("Database", connection), read_only)
@@ -303,7 +303,7 @@ def damaged(error: BaseException, path: str = "") -> DatabaseDamaged:
 
 @contextlib.contextmanager
 def telling_damage() -> Generator[None]:
-    """Turn SQLite's word for damage into ours."""
+    """Turn SQLite's errors about damage into ours."""
     try:
         yield
     except apsw.Error as error:

@@ -46,7 +46,7 @@ class SqliteMemories:
         self._put((*msgspec.structs.astuple(trace), None))
 
     def pass_over(self, passed: Passed) -> None:
-        """Note that a session leaves nothing."""
+        """Record that a session leaves no trace."""
         number = passed.session_id
         self._put((number, f"none.{number}", "", "", "", passed.updated_at, passed.reason))
 
@@ -180,7 +180,7 @@ class SqliteMemories:
         return bool(renewed)
 
     def release(self, root: str, owner: str) -> bool:
-        """Give a place back; False when it was not this owner's."""
+        """Release a lock; False if this owner did not hold it."""
         with transaction(self._db):
             gone = self._db.execute(
                 "DELETE FROM memory_consolidation_locks WHERE cwd = ? AND working_thread_id = ?"

@@ -1,8 +1,8 @@
-"""Pouring the rows of one database into another, whose numbers may be others.
+"""Pouring the rows of one database into another, which may number them differently.
 
-Sessions are known by flavour and native id, sources by path, projects by key, segments by name and
-events by fingerprint: what the target has already is not added again. In an empty target every row
-keeps its number. The full-text index is no part of this: it is made again from the texts.
+Sessions are identified by flavour and native id, sources by path, projects by key, segments by
+name and events by fingerprint: what the target has already is not added again. In an empty target
+every row keeps its number. The full-text index is no part of this: it is made again from the texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Spec(msgspec.Struct, frozen=True):
     refs: dict[str, str] = {}
     """Column to the table whose number it holds."""
     natural: tuple[str, ...] = ()
-    """Columns by which a row is known in any store; its `id` gets a number of the target."""
+    """Columns that identify a row in any store; its `id` gets a number of the target."""
     renumbered: bool = False
     """Rows have a number of their own that nothing refers to."""
     newest: bool = False

@@ -68,7 +68,7 @@ def _segments(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repai
         if not whole:
             done.append(_damaged(db, segment_id, session_id, external_id, dry_run))
     if flawed := segments.flawed():
-        done.append(Repaired("segments", f"{len(flawed)} directories of shared files written anew"))
+        done.append(Repaired("segments", f"{len(flawed)} directories of shared files rewritten"))
     if done and not dry_run:
         segments.mend()
         retention.remove_doomed(db, segments)

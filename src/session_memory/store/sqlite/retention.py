@@ -69,7 +69,7 @@ def oldest_analyzed(db: Database) -> int | None:
 def raw_usage(db: Database) -> StoreUsage:
     """Segment bytes plus the documented estimate for rows and index, and the distilled bytes.
 
-    The same sum as over `raw_sessions`, to the byte, but without listing them: every sweep asks.
+    Exactly the sum over `raw_sessions`, but without listing them: every sweep needs it.
     """
     segment_bytes = int(value(db, "SELECT sum(bytes) FROM segment") or 0)
     estimate = value(

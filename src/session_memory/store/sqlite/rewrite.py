@@ -214,7 +214,7 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
 
 
 def note_erasing(db: Database) -> None:
-    """Say that something was dropped whose words may still stand in the files.
+    """Note that something was dropped whose words may still be in the files.
 
     Written with the rows that go: whatever happens then, the next sweep knows what is left to do.
     """

@@ -337,7 +337,7 @@ def _newest_with(db: Database, index: _Index, word: str, held: set[int]) -> list
 
 
 def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
-    """The newest rows that fit, of the newest that hold the words; of all where none of those."""
+    """The newest rows that fit, of the newest with the words; of all rows if none of those fit."""
     number, expression = f"{index.name}.rowid", index.matching(expression)
     newest = f"{index.select(number, every=True)} ORDER BY {number} DESC LIMIT {index.most_scored}"
     near = rows(

@@ -1,4 +1,4 @@
-"""What a sweep asks first: which log files are known, and which sessions still need work."""
+"""What a sweep needs first: which log files are known, and which sessions still need work."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class SourceReads:
 
     def outdated(self, limit: int) -> list[int]:
         """See store.port.Store."""
-        selected = rows(  # by its index: an idle sweep asks this, however many sessions there are
+        selected = rows(  # by its index: an idle sweep needs this, however many sessions there are
             self._db,
             "SELECT id FROM session WHERE raw_events > 0 AND observer < ? AND state = 'analyzed'"
             " LIMIT ?",

@@ -14,7 +14,7 @@ from session_memory.store.sqlite.connection import Database, insert_rows
 INSERT_EVENT = "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,?,?,?,?,?)"
 """Every column in its order, of which new events are neither inherited nor superseded.
 
-It has no names because apsw hashes a statement anew for each row.
+It has no names because apsw hashes a statement again for each row.
 """
 INSERT_SOURCE = """
 INSERT OR IGNORE INTO source (flavor, path, device, inode, size, mtime_ns, ctime_ns, head_hash,

@@ -28,7 +28,7 @@ SELECT session_id, at / {DAY_MS} AS day, model, mode, count(*), sum(input), sum(
 FROM usage WHERE counted = 1 AND
 """
 SUMS_SINCE = 21
-"""The schema that has sums: a store on a disk that cannot be written is read in the one it has."""
+"""The first schema with sums: a store on a read-only disk may be older."""
 _GROUPED = f" GROUP BY session_id, at / {DAY_MS}, model, mode"
 """The order of the index: few rows are left."""
 _NOT_SUMMED_UP = "session_id IN (SELECT id FROM session EXCEPT SELECT session_id FROM usage_sum)"
