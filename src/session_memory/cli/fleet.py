@@ -197,7 +197,7 @@ def redistil(app: App, target: str, *, everything: bool, common: _Options) -> No
     from session_memory.fleet.redistil import redistil_all
 
     if common.source is not None and _address(common.source) == _address(target):
-        raise UsageError("--to must be another place than --from", hint="give a new folder")
+        raise UsageError("--to must differ from --from", hint="give a new folder")
     Dataset(_address(target)).check_writable()
     where = _checked(common, events=True)
     with _source(app, common, events=True) as source, _connected(app, where) as engine:

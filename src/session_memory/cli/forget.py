@@ -57,7 +57,7 @@ _COLUMNS = (
 @option("--ignore-case", is_flag=True, help="Ignore case in --text.")
 @dry_run_option
 @yes_option
-@option("--verify", is_flag=True, help="With --text: prove that the text is nowhere left.")
+@option("--verify", is_flag=True, help="With --text: prove that the text is left nowhere.")
 @json_option
 @pass_app
 def command(
@@ -165,7 +165,7 @@ def _verify(app: App, store: Store, request: ForgetRequest) -> int:
         if not traces:
             click.echo("absent: in no row, segment, index or file of the store")
             if not request.ignore_case:
-                app.note("capitals counted: --ignore-case looks for any spelling of them")
+                app.note("the search was case-sensitive; --ignore-case matches any case")
         for copy in unread:
             click.echo(f"not searched in full: {one_line(copy.where)}: {copy.why}")
     return 1 if traces else EXIT_OK

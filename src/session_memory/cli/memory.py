@@ -211,7 +211,7 @@ def _root(store: MemoryStore, project: str | None) -> str:
 @command.command()
 @click.argument("trace", metavar="SESSION", required=False)
 @project_option
-@option("--all", "everything", is_flag=True, help="Also lines that are not told, and why.")
+@option("--all", "everything", is_flag=True, help="Also lines that sessions are not told, and why.")
 @json_option
 @pass_app
 @long_output

@@ -120,7 +120,7 @@ def _show(made: Audit) -> None:
     for unread in made.unread:
         say(f"not read: {one_line(unread.name)}: {unread.reason}")
     if not made.findings:
-        click.echo("nothing in them contradicts, is stale or said twice, as far as can be told")
+        click.echo("nothing in them is contradictory, stale or repeated, as far as can be checked")
     for finding in made.findings:
         _show_finding(finding)
     if any(finding.fix for finding in made.findings):

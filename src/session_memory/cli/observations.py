@@ -27,7 +27,7 @@ TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 @option("--type", "types", type=click.Choice(TYPES), multiple=True, help="Repeatable.")
 @option("--since", type=Moment(), help="Said at or after: a date, time or span (7d).")
 @option("--limit", type=click.IntRange(1), default=50, show_default=True, help="The newest N.")
-@option("--sample", type=click.IntRange(1), metavar="N", help="N of them, at random.")
+@option("--sample", type=click.IntRange(1), metavar="N", help="A random sample of N.")
 @option("--seed", type=int, default=0, show_default=True, help="Which sample.")
 @option("--all", "excluded", is_flag=True, help="Also those left out, each with why.")
 @json_option

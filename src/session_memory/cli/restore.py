@@ -209,7 +209,7 @@ def _print_done(
             f" and single events of {len(applied.shortened)}"
         )
     if aside:
-        click.echo(f"the store of before is kept in {safe(aside)}")
+        click.echo(f"the previous store is kept in {safe(aside)}")
         if not present.unreadable:
             click.echo(f"undo with: session-memory store restore {safe(aside)}")
         click.echo("delete that directory when you do not need it any more")

@@ -56,7 +56,9 @@ def scan(app: App) -> int:
 
 
 @command.command()
-@option("--all", "start_over", is_flag=True, help="Also what the rules of today looked at.")
+@option(
+    "--all", "start_over", is_flag=True, help="Also sessions that the current rules have checked."
+)
 @json_option
 @pass_app
 def rescan(app: App, start_over: bool) -> None:

@@ -98,7 +98,9 @@ def join(app: App, url: str, token: str | None, name: str | None) -> None:
 
 @click.command()
 @click.argument("project", required=False)
-@option("--level", type=click.Choice(LEVELS), required=True, help="How much may leave.")
+@option(
+    "--level", type=click.Choice(LEVELS), required=True, help="How much may leave this machine."
+)
 @option("--as", "name", metavar="NAME", help="What the team calls it, if it has no remote.")
 @json_option
 @pass_app

@@ -21,7 +21,8 @@ def check_tool(store: RecallStore, name: str | None) -> None:
     """Raise for a tool that no session ever used."""
     if name is not None and not store.scopes.has_tool(name):
         raise UsageError(
-            f"no session used a tool {one_line(name)!r}", hint="names count case, such as Bash"
+            f"no session used a tool {one_line(name)!r}",
+            hint="names are case-sensitive, such as Bash",
         )
 
 

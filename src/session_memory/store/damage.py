@@ -158,7 +158,7 @@ def refuse_no_file(path: str) -> None:
     if os.path.lexists(path) and not os.path.isfile(path):
         raise StoreError(
             f"{path} is not a file",
-            hint="move it away, or mend it if it is a link; then run `session-memory store repair`",
+            hint="move it away, or fix it if it is a link; then run `session-memory store repair`",
         )
 
 

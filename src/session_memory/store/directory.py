@@ -32,7 +32,7 @@ def check_directory(directory: str) -> None:
     if hasattr(os, "getuid") and info.st_uid != os.getuid():
         raise Refused(
             f"the store {directory} belongs to user {info.st_uid}, not to you",
-            hint="use a directory of your own; a store of somebody else is never opened",
+            hint="use a directory of your own; another user's store is never opened",
         )
     kind = file_system(directory)
     if kind in NETWORK:

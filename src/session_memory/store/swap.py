@@ -130,7 +130,7 @@ def finish(directory: str) -> None:
     except (OSError, msgspec.DecodeError) as error:
         raise StoreError(
             f"a restore of {directory} was interrupted and cannot be finished: {error}",
-            hint="mend that, then run any command, such as `session-memory status`: it goes on",
+            hint="fix that, then run any command, such as `session-memory status`: it continues",
         ) from error
 
 

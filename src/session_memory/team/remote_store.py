@@ -216,7 +216,7 @@ class RemoteStore:
         if query.outcome is not None:  # an empty list would say that there are none
             raise UsageError(
                 "a hub does not know how sessions ended",
-                hint="list them without --outcome; `show` tells it of one whose digest is shared",
+                hint="list them without --outcome; `show` prints it where the digest is shared",
             )
         matching: list[Session] = []
         end = None if query.limit is None else query.offset + query.limit

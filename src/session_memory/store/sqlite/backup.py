@@ -79,7 +79,7 @@ def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreD
         )
     return StoreDamaged(
         f"the store is damaged, so no backup was made: {error.message}",
-        hint="`session-memory store repair` mends what can be mended;"
+        hint="`session-memory store repair` repairs what can be repaired;"
         " `session-memory store restore DIR` brings an earlier backup back",
     )
 
