@@ -128,7 +128,7 @@ def _allowed(table: Table, where: str) -> tuple[list[Check], list[str]]:
             continue
         stop = tuple(word.lower().encode() for word in _texts(allowlist.get("stopwords")))
         if stop:
-            checks.append(_holds_one_of(stop))
+            checks.append(_holds_any(stop))
         for expression in _texts(allowlist.get("regexes")):
             try:
                 checks.append(_matches(compile_pattern(expression.encode("utf-8"))))
@@ -137,7 +137,7 @@ def _allowed(table: Table, where: str) -> tuple[list[Check], list[str]]:
     return checks, warnings
 
 
-def _holds_one_of(words: tuple[bytes, ...]) -> Check:
+def _holds_any(words: tuple[bytes, ...]) -> Check:
     return lambda secret: any(word in secret.lower() for word in words)
 
 
