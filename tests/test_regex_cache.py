@@ -147,7 +147,7 @@ def test_our_expressions_are_the_same_in_every_process() -> None:
     program = (
         "import session_memory.redact, session_memory.distil.sessions\n"
         "from session_memory import regex_cache\n"
-        "print(*sorted(map(repr, {*regex_cache._known(), *regex_cache._fresh})), sep='\\n')"
+        "print(*sorted(map(repr, {*regex_cache._stored(), *regex_cache._fresh})), sep='\\n')"
     )
     outputs = {
         subprocess.run(

@@ -40,8 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback at users
         from session_memory.store.failures import as_store_error
 
-        if (known := as_store_error(error) or as_disk_trouble(error)) is not None:
-            return _fail(args, known.exit_code, known.code, (known.message, known.hint))
+        if (expected := as_store_error(error) or as_disk_trouble(error)) is not None:
+            return _fail(args, expected.exit_code, expected.code, (expected.message, expected.hint))
         if os.environ.get("SESSION_MEMORY_DEBUG"):
             import traceback
 
@@ -139,25 +139,27 @@ def _complete(args: list[str]) -> int:
         cli.main(args, prog_name="session-memory")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
-    except Exception:  # noqa: BLE001 - an error in the middle of typing helps nobody
+    except Exception:  # noqa: BLE001 - an error in the middle of typing does not help
         return 1
     return EXIT_OK
 
 
-def _fail(args: list[str], exit_code: int, code: str, told: tuple[str, str | None]) -> int:
-    """Tell what went wrong on stderr, as JSON where the caller asked for JSON."""
+def _fail(
+    args: list[str], exit_code: int, code: str, message_and_hint: tuple[str, str | None]
+) -> int:
+    """Print what went wrong to stderr, as JSON with `--json`."""
     import click
 
     from session_memory.cli.output import message, to_json, wants_color
 
-    text, hint = told
+    text, hint = message_and_hint
     if hint is None and exit_code != EXIT_INTERRUPTED:
         hint = f"see `{_command_of(args)} --help`"
     if "--json" in args:
         print(to_json({"error": {"code": code, "message": text, "hint": hint}}), file=sys.stderr)
         return exit_code
     color = wants_color(_color_choice(args), os.environ, sys.stderr.isatty())
-    if len(text) > LONGEST_MESSAGE:  # it repeats an argument; nobody reads 50,000 digits
+    if len(text) > LONGEST_MESSAGE:  # it repeats an argument, which may be huge
         text = f"{text[:LONGEST_MESSAGE]}… ({len(text):,} characters)"
     click.echo(message("error:", "error", text), err=True, color=color)
     if hint:
@@ -173,10 +175,10 @@ def _command_of(args: list[str]) -> str:
     for word in args:
         if word in verbs:
             path.append(word)
-            found = verbs[word]
-            if not isinstance(found, Section):
+            verb = verbs[word]
+            if not isinstance(verb, Section):
                 break
-            verbs = dict[str, object](found.verbs)
+            verbs = dict[str, object](verb.verbs)
     return " ".join(path)
 
 

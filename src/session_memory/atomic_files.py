@@ -1,7 +1,7 @@
 """Replacing a file so that a crash or a power cut leaves the old bytes or the new ones, never half.
 
 Files that belong to others are written by `install.files`, `distribute.files` and
-`recall.pack_sync`, which also notice that somebody changed the file meanwhile.
+`recall.pack_sync`, which also notice that the file was changed meanwhile.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_file(path: Path | str, data: bytes, mode: int = 0o600) -> None:
 
 
 def drop_unfinished(path: Path | str) -> None:
-    """Remove what a killed `replace_file` left; only while nobody else may write the file."""
+    """Remove what a killed `replace_file` left; only while no other process may write the file."""
     import glob  # paths imports this module, and every command paths
 
     for left in glob.glob(f"{glob.escape(os.fspath(path))}.*{UNFINISHED}"):

@@ -124,8 +124,8 @@ def load(
     config = _build(layers.values, home)
     _check_caps(config.retention, layers.provenance)
     _check_floors(config.curate.gate, layers.provenance)
-    known = dict.fromkeys(KINDS, "default")
-    return Loaded(config, known | layers.provenance, tuple(layers.warnings), file)
+    defaults = dict.fromkeys(KINDS, "default")
+    return Loaded(config, defaults | layers.provenance, tuple(layers.warnings), file)
 
 
 def _file(path: str | None, environ: Mapping[str, str]) -> str | None:
@@ -246,14 +246,14 @@ def _check_floors(gate: Gate, provenance: Mapping[str, str]) -> None:
         )
 
 
-def _like(word: str, known: Iterable[str]) -> str | None:
+def _like(word: str, words: Iterable[str]) -> str | None:
     """The known word this one is probably a slip of, if it is not that word itself."""
     import difflib
 
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
+    near = difflib.get_close_matches(word, list(words), n=1, cutoff=0.7)
     return near[0] if near and near[0] != word else None
 
 
-def _suggest(word: str, known: Iterable[str]) -> str:
-    near = _like(word, known)
+def _suggest(word: str, words: Iterable[str]) -> str:
+    near = _like(word, words)
     return f"; did you mean `{near}`?" if near else ""

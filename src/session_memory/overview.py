@@ -113,8 +113,8 @@ def _detected(store: Store, paths: Paths, now: int) -> list[Proposal]:
     from session_memory.detect.rank import rank
 
     patterns = store.patterns
-    found = rank(cluster(patterns.evidence, patterns.statuses()), now)
-    return proposals_of((each for each in found if not each.left_out), patterns.evidence())
+    candidates = rank(cluster(patterns.evidence, patterns.statuses()), now)
+    return proposals_of((each for each in candidates if not each.left_out), patterns.evidence())
 
 
 def _waits(paths: Paths, undecided: int, failed: int, now: int) -> Iterator[Step]:

@@ -1,4 +1,4 @@
-"""Regular expressions compiled once for all processes, beside the bytecode of this module.
+"""Regular expressions compiled once for all processes, stored next to the bytecode of this module.
 
 Compiling the expressions of a first sweep takes 100 ms, loading what was compiled 5 ms, and a
 command that needs a few loads those alone. As with bytecode nothing depends on the file: without
@@ -35,8 +35,8 @@ def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """`re.compile`, from the file if an earlier process had the same expression."""
     key = (pattern, int(flags))
     try:
-        kept = _known().get(key)
-        parts: Parts | None = None if kept is None else _unsealed(kept)
+        sealed = _stored().get(key)
+        parts: Parts | None = None if sealed is None else _unsealed(sealed)
         if parts is None:
             parts = _parts(pattern, int(flags))
             _keep(key, _sealed(parts))
@@ -85,24 +85,24 @@ def _python() -> tuple[str, int, int]:
 
 
 def _file() -> str | None:
-    """Beside our bytecode, wherever that is kept."""
+    """Next to our bytecode, wherever that is kept."""
     place = __spec__.cached if __spec__ is not None else None
     return None if place is None else place.removesuffix(".pyc") + ".patterns"
 
 
 @cache
-def _known() -> dict[Key, bytes]:
+def _stored() -> dict[Key, bytes]:
     """The sealed parts of every expression in the file: a list of their lengths, then the parts."""
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError, AttributeError):
         with open(_file() or "", "rb") as file:
             data = file.read()
         start = _SIZE + int.from_bytes(data[:_SIZE], "little")
         python, lengths = _unsealed(data[_SIZE:start])
-        known: dict[Key, bytes] = {}
+        stored: dict[Key, bytes] = {}
         for key, length in lengths.items() if python == _python() else ():
-            known[key] = data[start : start + length]
+            stored[key] = data[start : start + length]
             start += length
-        return known
+        return stored
     return {}
 
 
@@ -116,13 +116,13 @@ def _write() -> None:
     path = _file()
     if path is None:
         return
-    kept = _known() | _fresh
-    kept = kept if len(kept) <= LIMIT else _fresh
-    head = _sealed((_python(), {key: len(sealed) for key, sealed in kept.items()}))
+    patterns = _stored() | _fresh
+    patterns = patterns if len(patterns) <= LIMIT else _fresh
+    head = _sealed((_python(), {key: len(sealed) for key, sealed in patterns.items()}))
     fresh = f"{path}.{os.getpid()}"
     try:
         with open(fresh, "xb") as file:
-            file.write(b"".join([len(head).to_bytes(_SIZE, "little"), head, *kept.values()]))
+            file.write(b"".join([len(head).to_bytes(_SIZE, "little"), head, *patterns.values()]))
         os.chmod(fresh, 0o644)  # as bytecode has it: there is nothing private in it
         os.replace(fresh, path)
     except OSError:

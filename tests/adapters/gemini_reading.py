@@ -25,7 +25,7 @@ def parse_source(adapter: Adapter, source: SourceFile, line_cap: int = LINE_CAP)
         whole.lines += block.lines
         whole.tail, whole.end = block.tail, block.end
         whole.long_lines += block.long_lines
-        whole.beside |= block.beside
+        whole.side_files |= block.side_files
     return adapter.parse(source, whole, {})
 
 

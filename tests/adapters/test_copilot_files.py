@@ -45,8 +45,8 @@ TIMELINE: list[dict[str, Any]] = [
 
 def test_all_three_layouts_are_found_and_nothing_else(tmp_path: Path) -> None:
     log = talk()
-    log.beside["checkpoints/001-x.md"] = b"x"
-    log.beside["files/notes.jsonl"] = b"{}\n"
+    log.side_files["checkpoints/001-x.md"] = b"x"
+    log.side_files["files/notes.jsonl"] = b"{}\n"
     home = tmp_path / ".copilot"
     folder = log.write(home)
     flat = home / "session-state" / f"{CopilotLog(2).session_id}.jsonl"
@@ -84,7 +84,7 @@ def test_the_file_beside_the_log_names_the_session(tmp_path: Path, by_user: bool
 
 def test_the_file_beside_the_log_says_where_only_if_the_log_does_not(tmp_path: Path) -> None:
     log = talk()
-    log.beside["workspace.yaml"] = b"cwd: /elsewhere\nbranch: other\n"
+    log.side_files["workspace.yaml"] = b"cwd: /elsewhere\nbranch: other\n"
     (bundle,) = parse_file(log.write(tmp_path))
     assert facts(only(bundle))["cwd"] == "/work/shop"
     del log.rows[0]
@@ -117,7 +117,7 @@ def test_a_summary_that_stands_in_a_checkpoint_is_read_from_there(tmp_path: Path
     place = "/home/them/.copilot/session-state/x/checkpoints/001-tea.md"
     log.row("session.compaction_complete", success=True, checkpointPath=place)
     log.row("session.compaction_complete", success=False, error="too long")
-    log.beside["checkpoints/001-tea.md"] = b"made tea"
+    log.side_files["checkpoints/001-tea.md"] = b"made tea"
     (bundle,) = parse_file(log.write(tmp_path))
     assert said(bundle)[1:] == [
         ("compaction", "compaction", "made tea"),

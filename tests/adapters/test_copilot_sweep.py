@@ -187,7 +187,7 @@ def test_a_new_name_alone_is_noticed_and_adds_nothing_else(tmp_path: Path) -> No
     assert space.session(log.session_id).title == "fix the test"
     log.name("The cart", by_user=True)
     beside = path.parent / "workspace.yaml"
-    beside.write_bytes(log.beside["workspace.yaml"])
+    beside.write_bytes(log.side_files["workspace.yaml"])
     later = path.stat().st_mtime_ns + 10**9
     os.utime(beside, ns=(later, later))
     space.sweep()

@@ -282,7 +282,7 @@ def test_no_shape_of_a_record_stops_the_reading(fields: dict[str, object], side:
     for name, records in (("updates.jsonl", rows), ("chat_history.jsonl", chat)):
         content = [(n, json.dumps(record).encode()) for n, record in enumerate(records)]
         source = SourceFile(f"/g/x/s/{name}", 0, 0, 0, 0, 0)
-        bundle = ADAPTER.parse(source, Block(content, 0, 1, beside=beside), {})
+        bundle = ADAPTER.parse(source, Block(content, 0, 1, side_files=beside), {})
         assert bundle.records == len(records)
         positions = [event.pos for event in part_of(bundle).events]
         assert positions == sorted(set(positions))

@@ -205,7 +205,7 @@ def test_a_fork_without_its_parents_overflow_files_still_holds_copies(tmp_path: 
     space, log = workspace(tmp_path), GrokLog()
     whole = "".join(f"line {n}\n" for n in range(3000))
     call_id = log.run("make", whole[:9000])
-    log.beside[f"terminal/{call_id}.log"] = whole.encode()
+    log.side_files[f"terminal/{call_id}.log"] = whole.encode()
     fork = log.fork(2)
     fork.prompt("go on")
     put(space, log, fork)

@@ -134,7 +134,7 @@ def test_a_cut_output_is_completed_from_its_file(tmp_path: Path) -> None:
     log = GrokLog()
     whole = "".join(f"line {n}\n" for n in range(3000))
     call_id = log.run("make", whole[:9000] + "\n[cut]")
-    log.beside[f"terminal/{call_id}.log"] = whole.encode()
+    log.side_files[f"terminal/{call_id}.log"] = whole.encode()
     bundle = parse_log(log, tmp_path)
     (result,) = of_kind(bundle, "tool_result")
     (rest,) = of_kind(bundle, "other")

@@ -19,6 +19,7 @@ import pytest
 from session_memory.adapters import sqlite_log, whole_log
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.common import Adapter, Normalized, SourceFile
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.sqlite_log import (
@@ -30,7 +31,6 @@ from session_memory.adapters.sqlite_log import (
     readable,
     sqlite_adapter,
 )
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.whole_log import Line, Records
 from session_memory.plain_files import UnfitFile
 from session_memory.testing.workspace import Workspace
@@ -414,12 +414,12 @@ def lines(db: Database, session: str, cap: int) -> Iterator[Line]:
         yield None if text is None else compact_json({"text": readable(text)}).encode()
 
 
-def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(_source: SourceFile, records: Records, bundle: Normalized) -> None:
     (_, first), *rest = records
-    teller = EventTeller(PartBuilder(first["session"]), bundle)
+    emitter = EventEmitter(PartBuilder(first["session"]), bundle)
     for _, record in rest:
-        teller.prompt(record["text"])
-    teller.finish()
+        emitter.prompt(record["text"])
+    emitter.finish()
 
 
 def notes(
@@ -431,7 +431,7 @@ def notes(
         needs=NEEDS,
         list_sessions=list_sessions,
         lines=read or lines,
-        tell=tell,
+        emit=emit,
     )
 
 

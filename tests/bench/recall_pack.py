@@ -25,7 +25,7 @@ from session_memory.recall.context_pack import context_pack
 from session_memory.recall.requests import PackRequest
 from session_memory.store import open_store
 from session_memory.store.port import Store
-from session_memory.testing.store_drafts import START, Said, distilled, lived, tell, turn
+from session_memory.testing.store_drafts import START, Said, add_draft, distilled, lived, turn
 
 PACKS = 40
 BUDGET_EVENTS = 1_000_000
@@ -90,7 +90,7 @@ def crowd(store: Store, sessions: int) -> None:
             said = Said(
                 f"s{number}", f"/logs/{number}", (turn(at, f"hi {number}"),), lived(at, at + 99)
             )
-            one = tell(writer, said)
+            one = add_draft(writer, said)
             writer.settle({one})
             place = chance.choice(("", "/api", "/web/src"))
             writer.assign_project(one, f"/work/shop{place}", shop, "general")

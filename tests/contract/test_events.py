@@ -14,11 +14,11 @@ from session_memory.store.port import EventDraft, Holder, Store
 from session_memory.testing.store_drafts import (
     START,
     Said,
+    add_draft,
     capture,
     event,
     number,
     response,
-    tell,
     texts,
     turn,
 )
@@ -267,7 +267,7 @@ def test_the_last_turns_are_the_latest_dialogue(store: Store) -> None:
 
 def test_a_writer_sees_what_it_wrote_in_the_same_block(store: Store) -> None:
     with store.writing() as writer:
-        session_id = tell(writer, said("one", "/a", event(0, "x")))
+        session_id = add_draft(writer, said("one", "/a", event(0, "x")))
         (holder,) = writer.holders([event(0, "x").fingerprint])[event(0, "x").fingerprint]
         assert holder.session_id == session_id
         again = writer.session("claude", "one", None)

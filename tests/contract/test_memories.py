@@ -25,7 +25,9 @@ def test_a_trace_comes_back_as_it_went_in_and_a_later_one_replaces_it(store: Sto
     assert store.memories.find("t-one") == trace(one, "t-one")
     newer = trace(one, "t-one", "/work/moved", at=2)
     store.memories.save(newer)
-    assert store.memories.known() == {one: 2} and store.memories.roots() == {"/work/moved": 1}
+    assert store.memories.sessions_read() == {one: 2} and store.memories.roots() == {
+        "/work/moved": 1
+    }
     assert store.memories.of_root("/work/shop") == []
     assert store.memories.of_root("/work/moved") == [newer]
     assert (store.memories.holder("t-one"), store.memories.holder("t")) == (one, None)
@@ -66,7 +68,7 @@ def test_a_session_that_left_nothing_is_known_and_is_no_trace(store: Store) -> N
     one, two = captured(store, "a", "b")
     store.memories.pass_over(Passed(one, "only talk", 5))
     store.memories.pass_over(Passed(two, "only talk", 6))
-    assert store.memories.known() == {one: 5, two: 6} and store.memories.roots() == {}
+    assert store.memories.sessions_read() == {one: 5, two: 6} and store.memories.roots() == {}
     assert [passed.session_id for passed in store.memories.passed_over()] == [two, one]
     store.memories.save(trace(one, "t-one", at=8))
     assert [passed.session_id for passed in store.memories.passed_over()] == [two]
@@ -76,7 +78,7 @@ def test_a_removed_trace_stays_known_without_a_word_of_it(store: Store) -> None:
     (one,) = captured(store, "a")
     store.memories.save(trace(one, "t-one", at=4))
     assert store.memories.drop(one) and not store.memories.drop(one)
-    assert store.memories.known() == {one: 4}
+    assert store.memories.sessions_read() == {one: 4}
     store.erase_traces()
     assert store.traces("summary of t-one") == [] and store.traces("t-one") == []
 
@@ -95,7 +97,7 @@ def test_a_forgotten_session_has_no_trace_and_gets_none(store: Store) -> None:
     (one,) = captured(store, "a")
     store.memories.save(trace(one, "t-one"))
     store.forget_sessions({one})
-    assert store.memories.known() == {}
+    assert store.memories.sessions_read() == {}
     with pytest.raises(NotFound, match="forgotten"):
         store.memories.save(trace(one, "t-one"))
 

@@ -10,6 +10,7 @@ from session_memory.store.port import Holder, Store
 from session_memory.testing.store_drafts import (
     START,
     Said,
+    add_draft,
     analyze,
     capture,
     cursor,
@@ -18,7 +19,6 @@ from session_memory.testing.store_drafts import (
     evict,
     lived,
     response,
-    tell,
     texts,
     turn,
 )
@@ -175,6 +175,6 @@ def test_sweeping_orphans_leaves_live_texts_alone(store: Store) -> None:
     assert store.sweep_orphans() == 0
     assert len(texts(store, session_id)) == 3
     with store.writing() as writer:
-        tell(writer, TWO)
+        add_draft(writer, TWO)
     assert store.sweep_orphans() == 0
     assert store.fsck() == []

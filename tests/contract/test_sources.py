@@ -11,6 +11,7 @@ from session_memory.store.port import ObservationQuery, SessionQuery, Store
 from session_memory.testing.store_drafts import (
     START,
     Said,
+    add_draft,
     capture,
     cursor,
     distilled,
@@ -18,7 +19,6 @@ from session_memory.testing.store_drafts import (
     evict,
     lived,
     response,
-    tell,
     texts,
 )
 
@@ -115,7 +115,7 @@ def test_what_a_cut_log_still_holds_is_told_from_what_it_lost(store: Store, kept
         source_id = writer.source("claude", ONE.path)
         writer.set_aside(source_id)
         assert writer.holds_beginning(source_id, set())
-        tell(writer, Said("one", ONE.path, (ONE.events[kept],), lived(1, 1)))
+        add_draft(writer, Said("one", ONE.path, (ONE.events[kept],), lived(1, 1)))
         seen = {(first, second)[kept]}
         assert writer.holds_beginning(source_id, seen) is (kept == 0)
         assert not writer.holds_beginning(source_id, seen | {second + 1})
@@ -131,7 +131,7 @@ def test_what_only_an_absorbed_source_held_is_superseded(store: Store) -> None:
     with store.writing() as writer:
         source_id = writer.source("claude", ONE.path)
         new = writer.set_aside(source_id)
-        tell(writer, Said("one", ONE.path, (ONE.events[0],), lived(1, 1)))
+        add_draft(writer, Said("one", ONE.path, (ONE.events[0],), lived(1, 1)))
         assert writer.absorb(source_id, new) == 1
         writer.settle({one})
     assert sorted(store.stamps("claude")) == [ONE.path]
@@ -153,7 +153,7 @@ def test_observations_are_listed_by_session(store: Store) -> None:
 
 def test_a_part_of_a_transaction_is_taken_back_alone(store: Store) -> None:
     with store.writing() as writer:
-        one = tell(writer, ONE)
+        one = add_draft(writer, ONE)
         writer.settle({one})
         with pytest.raises(ValueError), writer.attempt():
             writer.save_digest(one, distilled(), None)
@@ -164,10 +164,10 @@ def test_a_part_of_a_transaction_is_taken_back_alone(store: Store) -> None:
 
 def test_starting_over_takes_back_what_is_not_committed(store: Store) -> None:
     with store.writing() as writer:
-        one = tell(writer, ONE)
+        one = add_draft(writer, ONE)
         writer.settle({one})
         writer.commit()
-        tell(writer, TWO)
+        add_draft(writer, TWO)
         writer.start_over()
     assert [session.external_id for session in store.sessions(SessionQuery())] == ["one"]
 

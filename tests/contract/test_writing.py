@@ -13,6 +13,7 @@ from session_memory.store.port import SessionQuery, Store
 from session_memory.testing.store_drafts import (
     START,
     Said,
+    add_draft,
     analyze,
     capture,
     cursor,
@@ -20,7 +21,6 @@ from session_memory.testing.store_drafts import (
     evict,
     lived,
     response,
-    tell,
     texts,
     turn,
 )
@@ -64,7 +64,7 @@ def test_a_block_that_raises_leaves_no_trace(store: Store) -> None:
     capture(store, ONE)
     before, info = list(store.dump()), store.info()
     with pytest.raises(Broken), store.writing() as writer:
-        session_id = tell(writer, TWO)
+        session_id = add_draft(writer, TWO)
         writer.save_cursor("/logs/two", cursor(writer.source("claude", "/logs/two"), 5))
         writer.settle({session_id})
         raise Broken
@@ -80,9 +80,9 @@ def test_a_block_that_raises_leaves_no_trace(store: Store) -> None:
 
 def test_after_a_commit_inside_a_block_only_the_rest_can_be_lost(store: Store) -> None:
     with pytest.raises(Broken), store.writing() as writer:
-        writer.settle({tell(writer, ONE)})
+        writer.settle({add_draft(writer, ONE)})
         writer.commit()
-        tell(writer, TWO)
+        add_draft(writer, TWO)
         raise Broken
     assert names(store) == ["one"]
     assert store.fsck() == []
@@ -104,7 +104,7 @@ def test_a_session_goes_on_after_a_commit_inside_a_block(store: Store) -> None:
 def test_cursor_and_events_become_visible_together(store_factory: StoreFactory) -> None:
     store, reader = store_factory(), store_factory()
     with store.writing() as writer:
-        session_id = tell(writer, ONE)
+        session_id = add_draft(writer, ONE)
         source_id = writer.source("claude", "/logs/one")
         writer.save_cursor("/logs/one", cursor(source_id, 42, seen=3))
         writer.settle({session_id})
@@ -133,7 +133,7 @@ def test_a_reader_sees_whole_commits_only(store_factory: StoreFactory) -> None:
     before = list(reader.dump())
     with store.writing() as writer:
         writer.settle(
-            {tell(writer, TWO), tell(writer, Said("one", "/logs/one", (event(20, "x"),)))}
+            {add_draft(writer, TWO), add_draft(writer, Said("one", "/logs/one", (event(20, "x"),)))}
         )
         assert list(reader.dump()) == before
         assert reader.fsck() == []
@@ -175,7 +175,7 @@ def test_a_second_writer_waits_for_the_first(store_factory: StoreFactory) -> Non
 
     thread = threading.Thread(target=write_too)
     with store.writing() as writer:
-        writer.settle({tell(writer, ONE)})
+        writer.settle({add_draft(writer, ONE)})
         thread.start()
         assert started.wait(60)
     thread.join(60)
@@ -214,7 +214,7 @@ def test_a_digest_in_the_block_that_brought_new_text_marks_the_session_analyzed(
     digest = analyze(store, session_id)
     evict(store, session_id)
     with store.writing() as writer:
-        tell(writer, Said("one", "/logs/one", (event(30, "more"),)))
+        add_draft(writer, Said("one", "/logs/one", (event(30, "more"),)))
         writer.settle({session_id})
         writer.save_digest(session_id, digest, None)
     assert store.session(session_id).state == "analyzed"

@@ -157,7 +157,7 @@ def test_an_edit_inside_is_noticed_and_other_line_ends_are_none() -> None:
 
 @pytest.mark.parametrize("line", [f"x {END}", f"{BEGIN} x", "two\nlines", "```", " ~~~~"])
 def test_a_line_that_could_not_be_recognised_again_is_never_written(line: str) -> None:
-    with pytest.raises(ValueError, match="could not be told"):
+    with pytest.raises(ValueError, match="cannot be distinguished"):
         put_block(b"a\n", [line])
 
 

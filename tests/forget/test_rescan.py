@@ -53,7 +53,7 @@ def go_on(store: Store, part: RescanPart = PART) -> tuple[int, int]:
 def test_a_rescan_does_a_part_and_goes_on_where_it_was(space: Workspace) -> None:
     with space.store() as store:
         assert [go_on(store) for _ in range(4)] == [(1, 2), (1, 1), (1, 0), (0, 0)]
-        assert not scan(store, Redactor(store.tag_key, [WOOD])).found
+        assert not scan(store, Redactor(store.tag_key, [WOOD])).has_matches
         assert is_rescan_due(store, "new"), "what was made of sessions is still to be looked at"
         finish(store, "new")
         assert not is_rescan_due(store, "new")

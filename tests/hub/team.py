@@ -178,7 +178,9 @@ class Device:
         return self.post("/v1/prove", wire.Prove(project, targets)).value(wire.Proof)
 
     def search(self, query: str, **more: Any) -> list[wire.Hit]:
-        return list(self.post("/v1/search", wire.Search(query, **more)).value(wire.Found).hits)
+        return list(
+            self.post("/v1/search", wire.Search(query, **more)).value(wire.SearchAnswer).hits
+        )
 
 
 class Team:

@@ -93,7 +93,7 @@ def test_a_token_of_another_team_gets_nothing(team: Team, hub: Hub, database: st
 def test_a_token_for_another_project_gets_nothing(team: Team, database: str) -> None:
     stranger = team.device("Bob", projects=(OTHER,))
     assert_no_leak(team, stranger, {"/v1/whoami"}, database)
-    everything = stranger.post("/v1/search", wire.Search(SECRET)).value(wire.Found)
+    everything = stranger.post("/v1/search", wire.Search(SECRET)).value(wire.SearchAnswer)
     assert everything.hits == ()
     for path in ("/v1/sessions", "/v1/numbers", "/v1/rules"):
         assert SECRET.encode() not in stranger.get(path).body

@@ -172,7 +172,7 @@ def test_while_somebody_searches_pushes_are_taken_one_at_a_time(
         at_work[0] -= 1
         return answer
 
-    def slowly(*given: Any) -> wire.Found:
+    def slowly(*given: Any) -> wire.SearchAnswer:
         searching.set()
         assert pushed.wait(60)
         return found(*given)

@@ -226,7 +226,9 @@ def test_a_session_that_cannot_be_evicted_keeps_only_itself(three: Three) -> Non
     number = bad_id(three)
     with three.monkeypatch.context() as patch:
         three.monkeypatch = patch
-        three.break_where(retention, "_evict_one", lambda _db, one, _now: one.session_id == number)
+        three.break_where(
+            retention, "_evict_session", lambda _db, one, _now: one.session_id == number
+        )
         report = three.space.sweep()
         assert [failure.step for failure in report.failed_steps] == ["evict"]
         assert three.bad.session_id in report.failed_steps[0].reason

@@ -105,7 +105,7 @@ def test_applying_retention_after_a_killed_sweep_distils_first_and_loses_nothing
     space.set_retention(raw_soft_cap_bytes=1, raw_hard_cap_bytes=1)
     plan = command(space, "store", "retention", "plan")
     assert "data_loss" not in plan.stdout
-    assert "4 sessions have no digest yet: it is made before anything goes" in plan.stdout
+    assert "4 sessions have no digest yet: it is made before anything is evicted" in plan.stdout
     done = command(space, "store", "retention", "apply", "--yes")
     assert done.returncode == 0, done.stderr
     assert "soft 4, hard 0" in done.stdout

@@ -261,7 +261,7 @@ def copilot(home: Path, planter: Planter) -> None:
     log.rejoin("nothing there")
     log.compact("so far")
     log.name(f"a title {planter.secret()}", by_user=True)
-    log.beside["checkpoints/001-first.md"] = b"# so far\n\nall well"
+    log.side_files["checkpoints/001-first.md"] = b"# so far\n\nall well"
     log.write(home)
 
 

@@ -130,9 +130,9 @@ def in_small_blocks(space: Workspace, flavor: str, size: int) -> None:
         beside: dict[str, bytes] = {}
         if flavor in FAMILIES:  # some of them read what lies beside the log too
             for whole in adapter.read(file, offset, line_cap):
-                beside |= whole.beside
+                beside |= whole.side_files
         for block in read_lines(file.path, offset, block_bytes=size, line_cap=line_cap):
-            block.beside = beside
+            block.side_files = beside
             yield block
 
     replaced = msgspec.structs.replace(adapter, read=read)

@@ -32,7 +32,7 @@ def parse(flavor: str, content: bytes, beside: dict[str, bytes] | None = None) -
             lines.append((offset, line))
         offset += len(line) + 1
     path = "/logs/sessions/%2Fwork/one/updates.jsonl" if flavor == "grok" else "/logs/one.jsonl"
-    block = Block(lines, 0, offset, (offset, tail) if tail else None, beside=beside or {})
+    block = Block(lines, 0, offset, (offset, tail) if tail else None, side_files=beside or {})
     return adapter(flavor).parse(SourceFile(path, len(content), 0, 0, 0, 0), block, {})
 
 

@@ -8,7 +8,7 @@ from tests.memory.workbench import SHOP, Bench
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.memory.briefing import briefing_of
-from session_memory.memory.instructions import names_command, tells_trap, tells_wish
+from session_memory.memory.instructions import names_command, states_trap, states_wish
 
 CHECKED = "Run `pytest -q` after every change."
 
@@ -53,6 +53,6 @@ def test_what_a_text_says_already() -> None:
     text = "Use `bun run test:ci` here.\nNever amend commits that were pushed."
     assert names_command(text, "bun run test:ci") and not names_command(text, "bun run test")
     trap = "`rtk bun run test:ci` fails here (no such command); use `bun run test:ci`"
-    assert not tells_trap(text, trap) and tells_trap(f"{text} Not with rtk.", trap)
-    assert tells_wish(text, '"don\'t amend pushed commits"; said in 2 sessions')
-    assert not tells_wish(text, '"don\'t amend old release commits"; said in 2 sessions')
+    assert not states_trap(text, trap) and states_trap(f"{text} Not with rtk.", trap)
+    assert states_wish(text, '"don\'t amend pushed commits"; said in 2 sessions')
+    assert not states_wish(text, '"don\'t amend old release commits"; said in 2 sessions')

@@ -20,13 +20,13 @@ from session_memory.memory.rollout import (
     ItemKind,
     Line,
     array_of,
-    kept_items,
+    filtered_items,
     lines_of,
 )
 
 
 def select_items(lines: Iterable[Line], rules: Filter = EVERYTHING) -> list[Body]:
-    return list(kept_items(lines, rules))
+    return list(filtered_items(lines, rules))
 
 
 def serialise(items: Iterable[Body], enough: int | None = None) -> bytes:

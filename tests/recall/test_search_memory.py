@@ -17,7 +17,7 @@ from session_memory.recall.context import RecallContext
 from session_memory.recall.memory_lines import lines_of, named_line
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.search import FoundItem, search
-from session_memory.store.search_rank import told_by_session
+from session_memory.store.search_rank import share_by_session
 from session_memory.testing.workspace import Workspace
 
 
@@ -106,7 +106,7 @@ def test_a_cure_is_found_by_its_error_and_by_what_helped(tmp_path: Path, query: 
 
 def test_a_session_tells_more_where_more_of_the_rare_words_occur() -> None:
     one, two, three = (event_id(session, 1) for session in (1, 2, 3))
-    told = told_by_session({"heron": {one}, "cache": {one, two, three}})
+    told = share_by_session({"heron": {one}, "cache": {one, two, three}})
     assert told[1] == 1.0
     assert told[2] == told[3] < 1.0
-    assert told_by_session({}) == {}
+    assert share_by_session({}) == {}

@@ -14,7 +14,7 @@ import pytest
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.config import variable
-from session_memory.store.damage import MOST_KEPT, keep_aside, kept_files, known_damage
+from session_memory.store.damage import MAX_COPIES, damaged_copies, keep_aside, known_damage
 from session_memory.store.sqlite.connection import PAGE_SIZE, connect, rows
 from session_memory.testing.workspace import Workspace
 
@@ -151,7 +151,7 @@ def test_a_database_that_cannot_be_opened_is_reported(
         assert "cannot open the database" in told, words
         assert "unexpected" not in told, words
         assert "check that you may read and write it" in told, words
-    assert kept_files(str(space.store_directory)) == ()
+    assert damaged_copies(str(space.store_directory)) == ()
 
 
 DENIED = (PermissionError(13, "Permission denied", "a place"), apsw.ReadOnlyError("a place"))
@@ -199,7 +199,7 @@ def test_a_sweep_keeps_a_damaged_database_and_captures_into_a_fresh_one(
     damaged = database.read_bytes()
     assert main(["sweep"]) == 3
     assert "session-memory store repair" in capsys.readouterr().out
-    (kept,) = kept_files(str(space.store_directory))
+    (kept,) = damaged_copies(str(space.store_directory))
     assert (space.store_directory / kept).read_bytes() == damaged
     assert space.dump() == before
     assert set(texts) <= set(segments(space))
@@ -224,7 +224,7 @@ def test_what_fsck_found_keeps_the_next_sweep_from_writing_there(
     damaged = database.read_bytes()
     assert main(["store", "fsck"]) == 1
     assert main(["sweep"]) == 3
-    (kept,) = kept_files(str(space.store_directory))
+    (kept,) = damaged_copies(str(space.store_directory))
     assert (space.store_directory / kept).read_bytes() == damaged
     capsys.readouterr()
 
@@ -297,7 +297,7 @@ def test_keeping_goes_on_where_it_was_cut_off(
             keep_aside(directory, space.now, "damaged")
     monkeypatch.undo()
     keep_aside(directory, space.now, "damaged")
-    (kept,) = kept_files(directory)
+    (kept,) = damaged_copies(directory)
     assert (space.store_directory / kept).read_bytes() == content
     assert (space.store_directory / (kept + "-wal")).read_bytes() == b"its log"
     assert not database.exists()
@@ -310,10 +310,10 @@ def test_keeping_goes_on_where_it_was_cut_off(
 def test_a_failing_disk_is_not_filled_with_damaged_databases(
     space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for _ in range(MOST_KEPT):
+    for _ in range(MAX_COPIES):
         cut_short(space.store_directory / "store.db")
         assert main(["sweep"]) == 3
     cut_short(space.store_directory / "store.db")
     assert main(["sweep"]) == 1
     assert "check the disk" in capsys.readouterr().err
-    assert len(kept_files(str(space.store_directory))) == MOST_KEPT
+    assert len(damaged_copies(str(space.store_directory))) == MAX_COPIES

@@ -251,7 +251,7 @@ def test_a_forgetting_that_dies_after_the_marks_is_finished_by_the_next_sweep(
     def die(*_: object) -> None:
         raise Stopped
 
-    monkeypatch.setattr("session_memory.store.sqlite.forget._forget_one", die)
+    monkeypatch.setattr("session_memory.store.sqlite.forget._forget_session", die)
     with pytest.raises(Stopped):
         space.forget(sessions=(FORGOTTEN,))
     monkeypatch.undo()

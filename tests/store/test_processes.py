@@ -12,7 +12,7 @@ import pytest
 from session_memory.errors import StoreLocked
 from session_memory.store.port import SessionQuery
 from session_memory.store.sqlite import SqliteStore, connection, open_store
-from session_memory.testing.store_drafts import START, Said, capture, event, tell, texts
+from session_memory.testing.store_drafts import START, Said, add_draft, capture, event, texts
 
 COMMITS = 25
 WRITE = f"""
@@ -118,7 +118,7 @@ def test_a_writer_that_cannot_wait_any_longer_says_locked(
     monkeypatch.setattr(connection, "BUSY_TIMEOUT_MS", 1)
     other = open_store(str(directory), START)
     with store.writing() as writer:
-        tell(writer, Said("s", "/l", (event(0, "x"),)))
+        add_draft(writer, Said("s", "/l", (event(0, "x"),)))
         with pytest.raises(StoreLocked), other.writing():
             pass
         with pytest.raises(StoreLocked):

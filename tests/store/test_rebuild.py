@@ -14,7 +14,7 @@ from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.config import variable
 from session_memory.store import segments
-from session_memory.store.damage import kept_files, known_damage
+from session_memory.store.damage import damaged_copies, known_damage
 from session_memory.store.segments import DirectorySegments, digest_of, unpack
 from session_memory.store.sqlite import merge, open_store, salvage
 from session_memory.store.sqlite.connection import PAGE_SIZE, connect, rows
@@ -149,14 +149,14 @@ def test_the_damaged_file_is_deleted_only_on_demand(space: Workspace, capsys: Ou
     assert main(["sweep"]) == 3
     assert main(["store", "repair", "--delete-kept"]) == 8, "not before it is joined"
     repair(capsys)
-    (kept,) = kept_files(str(space.store_directory))
+    (kept,) = damaged_copies(str(space.store_directory))
     assert (space.store_directory / kept).read_bytes() == damaged
     assert main(["doctor", "--quick"]) in (1, 3)
     assert "repair --delete-kept" in capsys.readouterr().out
     assert main(["forget", "--session", talk(1).session_id, "--yes"]) == 0
     assert f"{kept}: a damaged database" in capsys.readouterr().out, "it may hold the session"
     assert main(["store", "repair", "--delete-kept"]) == 0
-    assert kept_files(str(space.store_directory)) == ()
+    assert damaged_copies(str(space.store_directory)) == ()
 
 
 @pytest.mark.rows("STO-14")

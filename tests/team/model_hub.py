@@ -228,7 +228,9 @@ class ModelHub:
         best = tuple(hits[: request.limit])
         named = {hit.session for hit in best}
         lines = (self._lines(project, owner) for project, owner in self.owned)
-        return wire.Found(best, tuple(one for each in lines for one in each if one.key in named))
+        return wire.SearchAnswer(
+            best, tuple(one for each in lines for one in each if one.key in named)
+        )
 
     def _lines(self, project: str, owner: str) -> list[wire.SessionLine]:
         items = self.owned[project, owner].items.values()

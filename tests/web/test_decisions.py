@@ -14,7 +14,7 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.cli.app import App
 from session_memory.cli.child_commands import findings, look_for_rules
 from session_memory.errors import SessionMemoryError
-from session_memory.store.told_lines import LineChoice, as_chosen, read_choices
+from session_memory.store.line_choices import LineChoice, as_chosen, read_choices
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

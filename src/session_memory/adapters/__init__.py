@@ -1,1 +1,1 @@
-"""One file per agent: how its logs are found and turned into `Normalized` values."""
+"""One folder per agent: how its logs are found and turned into `Normalized` values."""

@@ -1,6 +1,6 @@
 """Everything the program knows about one agent, as one record: `Agent`.
 
-Each folder beside this file has such a record in its `__init__.py`; a plug-in brings its own.
+Each folder next to this file has such a record in its `__init__.py`; a plug-in brings its own.
 Every table about agents elsewhere (installer, hook file, MCP server, distribution, configuration)
 is made from these records. They are read by commands that need no parser, so this module imports
 next to nothing, and a record names its heavy parts as text: "package.module:NAME".
@@ -23,7 +23,7 @@ AGENT_NAME = r"[a-z][a-z0-9_-]*"
 
 
 GuardAbility = Literal["hint", "hint after", "ask", "deny", "flat", "stop"]
-"""What a hook can do there: put words beside a call, or beside its result alone; let the user
+"""What a hook can do there: add words to a call, or only to its result; let the user
 decide on the call; refuse it; say so at the top of its answer; let the agent go on at its end."""
 
 
@@ -60,11 +60,11 @@ class McpFacts(msgspec.Struct, frozen=True, kw_only=True):
     session_variable: str = ""
     """Environment variable of the server that holds the id of the calling session."""
     renames_plugin_servers: bool = False
-    """Whether a plug-in's server runs beside one of the same name; else one of them is dropped."""
+    """Whether a plug-in's server runs in addition to one of the same name; else one is dropped."""
 
 
 class NativeMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """Files in which an agent itself keeps what it was told; patterns as of `glob`, in order."""
+    """Files of an agent's own memory, such as CLAUDE.md; patterns as of `glob`, in order."""
 
     project: tuple[str, ...] = ()
     """Below the repository."""
@@ -101,7 +101,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     instruction_files: tuple[str, ...] = ()
     """Files of a repository it takes instructions from."""
     native: NativeMemory = NativeMemory()
-    """Where it keeps what it was told."""
+    """Files of its own memory."""
     skill_folders: tuple[str, ...] = ()
     """Folders of a repository it takes skills from."""
     config_note: str = ""

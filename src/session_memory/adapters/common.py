@@ -65,7 +65,7 @@ Json = Any
 
 
 class RawEvent(msgspec.Struct):
-    """An event as the log tells it, before redaction and merge."""
+    """An event as the log has it, before redaction and merge."""
 
     pos: int
     """Offset of its record in the file plus its place inside the record: unique and ordered."""
@@ -82,7 +82,7 @@ class RawEvent(msgspec.Struct):
     command: str | None = None
     usage_key: str | None = None
     identity: str | None = None
-    """Native id, mixed into the fingerprint only when there is no time to tell copies by."""
+    """Native id, mixed into the fingerprint only where no time identifies copies."""
     overflow: str | None = None
     """Name of a side file that holds the rest of the text."""
     label: str | None = None
@@ -153,7 +153,7 @@ class Block(msgspec.Struct):
     """A last line that has no newline yet; only in the last block of a read."""
     long_lines: list[int] = []
     """Where lines begin that were passed over because they are longer than the cap."""
-    beside: dict[str, bytes] = {}
+    side_files: dict[str, bytes] = {}
     """Side files of a source that is more than one file, by name; the adapter's reader fills it."""
     ends: tuple[bytes, bytes] | None = None
     """The bytes that a cursor keeps a hash of, where the block begins with the file."""
@@ -190,8 +190,8 @@ class Adapter(msgspec.Struct, frozen=True):
     parse: Parse
     discover_changed: Callable[[str, IsKnown], Iterator[SourceFile]] | None = None
     """Like `discover`, for an agent that keeps many sessions in one file: without the sessions of
-    containers that are known, and with every other container behind its sessions. So a file that
-    nobody touched is not even opened to list what is in it."""
+    containers that are known, and with every other container after its sessions. So an untouched
+    file is not opened to list what is in it."""
     log_deletion: Callable[[str], LogDeletion | None] = lambda _home: None
     read: Read = lambda file, offset, line_cap: read_lines(file.path, offset, line_cap=line_cap)
     """(file, offset, line cap) to blocks: all input of this flavour's parser comes through here."""
@@ -341,13 +341,13 @@ def recover_records(
 ) -> list[tuple[int, dict[str, Json]]]:
     """Find whole records inside a damaged line: two glued together, or one behind a torn one.
 
-    `is_record` tells a record from an object nested in a torn one. Returns (offset, record) pairs.
+    `is_record` rejects objects nested in a torn record. Returns (offset, record) pairs.
     """
     import json
 
     text = line.decode("utf-8", "surrogateescape")  # keeps count of bytes that are no UTF-8
     decoder = json.JSONDecoder()
-    found: list[tuple[int, dict[str, Json]]] = []
+    records: list[tuple[int, dict[str, Json]]] = []
     index, tries = text.find('{"'), 0
     while index >= 0 and tries < RECOVERY_TRIES:
         tries += 1
@@ -359,10 +359,10 @@ def recover_records(
         else:
             if isinstance(value, dict) and is_record(cast("dict[str, Json]", value)):
                 offset = len(text[:index].encode("utf-8", "surrogateescape"))
-                found.append((offset, _without_surrogates(value)))
+                records.append((offset, _without_surrogates(value)))
                 step = end - index
         index = text.find('{"', index + step)
-    return found
+    return records
 
 
 def rewound(event: RawEvent) -> RawEvent:
@@ -472,10 +472,10 @@ def walk_files(
             links.sort(reverse=True)
 
 
-def _is_packed_log(name: str, suffix: str, known: Set[str]) -> bool:
-    """Whether it is a packed log; not where the plain one is `known`."""
+def _is_packed_log(name: str, suffix: str, plain_names: Set[str]) -> bool:
+    """Whether it is a packed log whose plain form is not among `plain_names`."""
     plain = unpacked_name(name)
-    return suffix == ".jsonl" and plain.endswith(suffix) and plain not in known
+    return suffix == ".jsonl" and plain.endswith(suffix) and plain not in plain_names
 
 
 def _is_elsewhere(link: str, root: str, walked: Set[tuple[int, int]]) -> bool:

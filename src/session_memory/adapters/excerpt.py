@@ -47,5 +47,5 @@ def excerpt(text: str, cap: int = EXCERPT) -> str:
     if len(text) <= cap:
         return text
     head = text[:cap]
-    kept = head.rstrip(_TOKEN)
-    return kept if cap - len(kept) <= _TOKEN_MAX else head
+    shortened = head.rstrip(_TOKEN)
+    return shortened if cap - len(shortened) <= _TOKEN_MAX else head

@@ -134,17 +134,17 @@ def _beats(value: str | int, held: str | int, rule: FactRule) -> bool:
     return False
 
 
-def _fuller(one: Usage, other: Usage) -> Usage:
+def _fuller(first: Usage, second: Usage) -> Usage:
     """The statement that counts: the one with more tokens, among equals the earliest.
 
     While an answer streams, agents write placeholders with too few tokens, so the fullest is final.
     """
-    first, second = _usage_size(one), _usage_size(other)
-    if first != second:
-        return one if first > second else other
-    if one.at is None or (other.at is not None and other.at < one.at):
-        return other
-    return one
+    size, other_size = _usage_size(first), _usage_size(second)
+    if size != other_size:
+        return first if size > other_size else second
+    if first.at is None or (second.at is not None and second.at < first.at):
+        return second
+    return first
 
 
 def _usage_size(usage: Usage) -> tuple[int, int, int, int, int, str, str]:

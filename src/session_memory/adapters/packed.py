@@ -56,12 +56,12 @@ def unpack_zstd(data: bytes, cap: int) -> bytes | None:
     zstd = _zstd()
     unpacker = zstd.ZstdDecompressor()
     try:
-        found = unpacker.decompress(data, max_length=cap + 1)
-        if len(found) <= cap and not unpacker.eof:
+        unpacked = unpacker.decompress(data, max_length=cap + 1)
+        if len(unpacked) <= cap and not unpacker.eof:
             raise AdapterError("it cannot be unpacked: its end is missing")
     except zstd.ZstdError as error:
         raise AdapterError(f"it cannot be unpacked: {error}") from error
-    return found if len(found) <= cap else None
+    return unpacked if len(unpacked) <= cap else None
 
 
 def pack_zstd(data: bytes) -> bytes:

@@ -48,7 +48,7 @@ BUILT_IN = (
     "continue_dev",
     "antigravity",
 )
-"""Our agents: each has a folder of that name beside this file, with its record in `__init__.py`.
+"""Our agents: each has a folder of that name next to this file, with its record in `__init__.py`.
 The order is that of every report. After a change run `make docs`, which renews generated tables."""
 
 # What importing a stranger's module may raise. Not `Exception`: an interrupt of ours must pass.
@@ -97,7 +97,7 @@ def adapters_here(
 ) -> dict[str, Adapter]:
     """The readers of agents that can have logs on this machine; of all where none seems to.
 
-    An idle sweep should not pay for agents nobody has installed, neither parsers nor records.
+    An idle sweep should load neither parsers nor records of agents that are not installed.
     """
     present = {
         name: _built_in(name)
@@ -116,8 +116,8 @@ def adapter(name: str) -> Adapter:
     """The reader of one agent."""
     agent = find_agent(name)
     if agent is None:
-        known = ", ".join(agents())
-        raise AdapterError(f"no flavour is called {name!r}", hint=f"known flavours: {known}")
+        names = ", ".join(agents())
+        raise AdapterError(f"no flavour is called {name!r}", hint=f"known flavours: {names}")
     return agent.load_reader()
 
 
@@ -148,31 +148,31 @@ def homes(
 ) -> list[str]:
     """Where a flavour's logs are: configured, else named by its variable, else the usual places.
 
-    Only the usual places must exist: a place somebody named and that is missing is worth a report.
+    Only usual places must exist: a missing place that the user named is worth a report.
     """
     named = override or _from_variable(adapter, environ)
     if named:
-        found = [_expand(path, home) for path in named]
+        places = [_expand(path, home) for path in named]
     else:
         usual = usual_places(adapter.default_dirs, environ, home)
-        found = [path for path in usual if os.path.isdir(path)]
+        places = [path for path in usual if os.path.isdir(path)]
     by_place: dict[str, str] = {}
-    for path in found:  # two names of one directory would be swept twice
+    for path in places:  # two names of one directory would be swept twice
         by_place.setdefault(os.path.realpath(path), path)
     return list(by_place.values())
 
 
 def usual_places(folders: Sequence[str], environ: Mapping[str, str], home: str) -> list[str]:
     """Where a flavour keeps its logs; a folder below a variable counts where that is set."""
-    found: list[str] = []
+    places: list[str] = []
     for folder in folders:
         if not folder.startswith("$"):
-            found.append(_expand(folder, home))
+            places.append(_expand(folder, home))
             continue
         variable, _, rest = folder[1:].partition("/")
         if above := environ.get(variable):
-            found.append(os.path.join(_expand(above, home), rest))
-    return found
+            places.append(os.path.join(_expand(above, home), rest))
+    return places
 
 
 def load_plugins(points: list[EntryPoint]) -> tuple[dict[str, Agent], tuple[str, ...]]:
@@ -221,7 +221,7 @@ def _entry_points() -> list[EntryPoint]:
 
 
 def _some_package_names_us() -> bool:
-    """A quick look that spares nearly everybody the 20 ms of importlib.metadata."""
+    """A quick check that saves most users the 20 ms of importlib.metadata."""
     for folder in sys.path:
         try:
             names = os.listdir(folder or ".")

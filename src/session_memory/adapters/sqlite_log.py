@@ -28,7 +28,7 @@ import msgspec
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.common import Adapter, IsKnown, SourceFile, unreadable
-from session_memory.adapters.whole_log import Line, Tell, made_lines_adapter
+from session_memory.adapters.whole_log import Emit, Line, made_lines_adapter
 from session_memory.core.hashing import blake2b
 from session_memory.plain_files import UnfitFile, open_plain
 
@@ -41,7 +41,7 @@ BUSY_MS = 2000
 COPY_TRIES = 3
 COPY_PREFIX = "session-memory-copy-"
 COPY_AGE = 3600
-"""Seconds after which nobody is still making a copy."""
+"""Seconds after which no process is still making a copy."""
 COPY_CAP = 8 * 1024**3
 """No database larger than this is copied."""
 _HEADER = 100
@@ -79,19 +79,19 @@ class Database:
 
     def columns(self, table: str) -> frozenset[str]:
         """The columns of a table; none where there is no such table."""
-        found = self.rows("SELECT name FROM pragma_table_info(?)", table)
-        return frozenset(name for (name,) in found)
+        rows = self.rows("SELECT name FROM pragma_table_info(?)", table)
+        return frozenset(name for (name,) in rows)
 
     def require(self, needs: Needs) -> None:
         """Refuse anything but tables of plain columns, with every column that is needed."""
-        found = {
+        tables = {
             name: (kind, sql)
             for name, kind, sql in self.rows(
                 "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')"
             )
         }
         for table, columns in needs.items():
-            kind, sql = found.get(table, ("", ""))
+            kind, sql = tables.get(table, ("", ""))
             if not kind:
                 raise UnfitFile(f"it has no table {table}")
             virtual = isinstance(sql, str) and sql[:20].upper().startswith("CREATE VIRTUAL")
@@ -167,7 +167,7 @@ def _connect(path: str) -> _Held:
 
 
 def _open_unused(path: str) -> _Held:
-    """A database nobody has open: read without locks, and only believed if it did not change."""
+    """A database no process has open: read without locks, and used only if it did not change."""
     before = _touched(path)
 
     def check() -> None:
@@ -377,25 +377,27 @@ def database_sources(
 ) -> Iterator[SourceFile]:
     """One source per session, called `PATH#ID`; a database that cannot be read, without a size.
 
-    With `is_known`, of a database that is known nothing, and any other itself behind its sessions.
+    With `is_known`, nothing of a known database; any other one follows its sessions as a source.
     """
     try:
         whole = msgspec.structs.replace(database_source(path), is_container=True)
         if is_known is not None and is_known(whole):
             return
         with read_database(path, needs) as db:
-            found = list(list_sessions(db))
+            sessions = list(list_sessions(db))
     except FileNotFoundError:
         return
     except OSError:
         yield unreadable(path)
         return
-    for one in found:
-        seen = blake2b(repr((one.id, one.mark)).encode("utf-8", "replace"), digest_size=8).digest()
+    for session in sessions:
+        seen = blake2b(
+            repr((session.id, session.mark)).encode("utf-8", "replace"), digest_size=8
+        ).digest()
         yield SourceFile(
-            path=f"{path}#{one.id}",
-            size=one.size,
-            mtime_ns=(one.changed_at or 0) * 1_000_000,
+            path=f"{path}#{session.id}",
+            size=session.size,
+            mtime_ns=(session.changed_at or 0) * 1_000_000,
             ctime_ns=int.from_bytes(seen, "big") >> 1,
             device=whole.device,
             inode=whole.inode,
@@ -428,7 +430,7 @@ def sqlite_adapter(
     needs: Needs,
     list_sessions: ListSessions,
     lines: Callable[[Database, str, int], Iterator[Line]],
-    tell: Tell,
+    emit: Emit,
 ) -> Adapter:
     """The adapter of an agent that keeps all of its sessions in databases.
 
@@ -444,7 +446,7 @@ def sqlite_adapter(
         agent,
         discover=discover,
         lines=lambda file, cap: session_lines(file, needs, lines, cap, list_sessions),
-        tell=tell,
+        emit=emit,
         discover_changed=discover,
     )
 

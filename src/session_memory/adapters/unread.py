@@ -46,22 +46,22 @@ class SeenAgent(msgspec.Struct, frozen=True):
 
 def seen_unread(environ: Mapping[str, str], home: str) -> list[SeenAgent]:
     """Agents that were used here and that no reader is known for."""
-    known = agents()
+    agents_read = agents()
     read = {
         os.path.normpath(place)
-        for agent in known.values()
+        for agent in agents_read.values()
         for place in usual_places(agent.homes, environ, home)
     }
-    titles = {agent.title for agent in known.values()}
-    found: list[SeenAgent] = []
-    for one in UNREAD:
-        if one.name in known or one.title in titles:
+    titles = {agent.title for agent in agents_read.values()}
+    seen: list[SeenAgent] = []
+    for unread in UNREAD:
+        if unread.name in agents_read or unread.title in titles:
             continue
-        here = [path for path in usual_places(one.places, environ, home) if os.path.exists(path)]
+        here = [path for path in usual_places(unread.places, environ, home) if os.path.exists(path)]
         paths = [path for path in dict.fromkeys(here) if not _is_read(path, read)]
         if paths:
-            found.append(SeenAgent(one.name, one.title, tuple(paths)))
-    return found
+            seen.append(SeenAgent(unread.name, unread.title, tuple(paths)))
+    return seen
 
 
 def _is_read(path: str, read: Iterable[str]) -> bool:

@@ -1,7 +1,7 @@
 """Logs that are read whole at every change: documents, rows of a database, texts, short line logs.
 
 Such a log reaches its parser as lines of JSON, whatever its agent keeps it in. A reader says where
-the logs are (`discover`), how one becomes lines (`lines`), and what the records mean (`tell`).
+the logs are (`discover`), how one becomes lines (`lines`), and what the records mean (`emit`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Records = list[tuple[int, Record]]
 """Records with the offset of each."""
 Line = bytes | None
 """A record as JSON, or None for one over the cap."""
-Tell = Callable[[SourceFile, Records, Normalized], None]
-"""Adds what the records of one source say to the bundle."""
+Emit = Callable[[SourceFile, Records, Normalized], None]
+"""Adds the sessions and events of one source to the bundle."""
 
 WHOLE_CAP = 512 * 1024 * 1024
 """Bytes of one log that are held in memory; lines behind them are counted and passed over."""
@@ -54,14 +54,14 @@ def made_lines_adapter(
     *,
     discover: Discover,
     lines: Callable[[SourceFile, int], Iterator[Line]],
-    tell: Tell,
+    emit: Emit,
     headings: int = 0,
     discover_changed: Callable[[str, IsKnown], Iterator[SourceFile]] | None = None,
 ) -> Adapter:
     """The adapter of an agent whose logs are turned into lines by a function of its own.
 
-    `headings` says how many of the first lines tell what is known of a log from elsewhere: one that
-    gives nothing else has no record in it.
+    `headings` is the number of first lines that describe the log from elsewhere: a log with no
+    further lines has no record.
     """
 
     def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
@@ -92,7 +92,7 @@ def made_lines_adapter(
             else:
                 records.append((offset, record))
         bundle.records = max(0, len(records) - headings)
-        tell(source, records, bundle)
+        emit(source, records, bundle)
         return bundle
 
     return msgspec.structs.replace(
@@ -113,14 +113,14 @@ def line_log_adapter(
     *,
     discover: Discover,
     is_record: IsRecord,
-    tell: Callable[[SourceFile, Records, Normalized, dict[str, bytes]], None],
-    beside: Callable[[str], dict[str, bytes]] = lambda _path: {},
+    emit: Callable[[SourceFile, Records, Normalized, dict[str, bytes]], None],
+    side_files: Callable[[str], dict[str, bytes]] = lambda _path: {},
     is_whole: IsRecord | None = None,
 ) -> Adapter:
     """The adapter of an agent that appends lines, where later lines change what earlier ones say.
 
-    `beside` gives the files next to a log that say more about it; `is_whole` is for logs where a
-    whole line needs less to be a record than a piece of a damaged one.
+    `side_files` reads the files next to a log that say more about it. `is_whole` is for logs where
+    a whole line needs less to count as a record than a piece of a damaged one.
     """
 
     def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
@@ -132,13 +132,13 @@ def line_log_adapter(
                 whole.long_lines += [offset for offset, _ in block.lines]
             whole.long_lines += block.long_lines
             whole.end, whole.tail = block.end, block.tail
-        whole.beside = beside(file.path)
+        whole.side_files = side_files(file.path)
         yield whole
 
     def parse(source: SourceFile, block: Block, _state: Record) -> Normalized:
         bundle = Normalized(too_long=block.too_long)
         records = whole_records(block, bundle, is_record, is_whole)
-        tell(source, records, bundle, block.beside)
+        emit(source, records, bundle, block.side_files)
         return bundle
 
     made = agent.adapter(discover=discover, parse=parse, read=read)

@@ -183,11 +183,11 @@ class VerbGroup(click.Group):
             raise click.UsageError(f"no such command `{args[0]}`{suggestion}", ctx)
         return super().resolve_command(ctx, args)
 
-    def nearest(self, word: str, known: Sequence[str]) -> str | None:
+    def nearest(self, word: str, verbs: Sequence[str]) -> str | None:
         """The verb that is spelled most alike."""
         import difflib
 
-        return next(iter(difflib.get_close_matches(word, known, 1, 0.5)), None)
+        return next(iter(difflib.get_close_matches(word, verbs, 1, 0.5)), None)
 
 
 def _first_sentence(text: str | None) -> str:
@@ -228,7 +228,7 @@ class LazyGroup(VerbGroup):
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{width}}", verb.help) for name, verb in verbs.items()])
 
-    def nearest(self, word: str, known: Sequence[str]) -> str | None:
+    def nearest(self, word: str, verbs: Sequence[str]) -> str | None:
         """The verb of this name in another section, or the one that is spelled most alike."""
         inner = {
             verb: f"{name} {verb}"
@@ -236,7 +236,7 @@ class LazyGroup(VerbGroup):
             if isinstance(section, Section)
             for verb in section.verbs
         }
-        paths = {**inner, **{name: name for name in known}}
+        paths = {**inner, **{name: name for name in verbs}}
         meant = word if word in paths else super().nearest(word, list(paths))
         return paths[meant] if meant else None
 

@@ -23,7 +23,7 @@ from session_memory.setting_kinds import from_text
 @click.command(name="set")
 @click.argument("key")
 @click.argument("value", required=False)
-@option("--unset", is_flag=True, help="Take the key out of the file: the default counts.")
+@option("--unset", is_flag=True, help="Remove the key from the file: the default applies.")
 @pass_app
 def command(app: App, key: str, value: str | None, unset: bool) -> None:
     """Set one key in the configuration file; comments and all other keys stay.

@@ -33,7 +33,7 @@ SHOWN = 20
 @option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
 @option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
 @option("--repo", metavar="KEY", help="Only sessions of this project.")
-@option("--team", is_flag=True, help="What several people of your team met; saves nothing.")
+@option("--team", is_flag=True, help="What several people of your team ran into; saves nothing.")
 @json_option
 @pass_app
 @long_output

@@ -61,15 +61,15 @@ def command(app: App, repo: str | None, dry_run: bool, force: bool) -> int:
     request = _request(app)
     only = None
     if repo is not None:
-        only = _root(repo, [known.root for known in request.repos])
+        only = _root(repo, [ledger.root for ledger in request.repos])
         if only is None:
             hint = "`session-memory sessions` names the projects that sessions were seen in"
             raise NotFound(f"no repository known at {repo}", hint=hint)
     request = msgspec.structs.replace(request, only=only, force=force)
     code = _carry_out(
-        app, lambda known: make_plan(request, known, FileReader(), writing_problem), dry_run
+        app, lambda ledger: make_plan(request, ledger, FileReader(), writing_problem), dry_run
     )
-    _tell_provisional(app)
+    _print_provisional(app)
     return code
 
 
@@ -81,7 +81,7 @@ def distribute_all(app: App) -> int:
 
     request = _request(app)
     return _carry_out(
-        app, lambda known: make_plan(request, known, FileReader(), writing_problem), dry_run=False
+        app, lambda ledger: make_plan(request, ledger, FileReader(), writing_problem), dry_run=False
     )
 
 
@@ -133,7 +133,7 @@ def undo(
     names = frozenset(_full_id(ledger, name) for name in rules)
     request = UndoRequest(root, names, force)
     code = _carry_out(
-        app, lambda known: plan_undo(known, FileReader(), writing_problem, request), dry_run
+        app, lambda entries: plan_undo(entries, FileReader(), writing_problem, request), dry_run
     )
     if names and not dry_run:
         app.note(
@@ -179,7 +179,7 @@ def _request(app: App) -> DistributeRequest:
     return request
 
 
-def _tell_provisional(app: App) -> None:
+def _print_provisional(app: App) -> None:
     """How many rules the gate keeps from agents, and what each of them lacks."""
     from session_memory.curate.catalog import read_catalog
     from session_memory.curate.review import grounds

@@ -33,7 +33,7 @@ from session_memory.ingest.missing import missing_parts
 from session_memory.ingest.no_record import unread_logs
 from session_memory.install.checks import NOT_WIRED, Check
 from session_memory.paths import no_directory
-from session_memory.store.damage import kept_files, known_damage
+from session_memory.store.damage import damaged_copies, known_damage
 from session_memory.store.directory import check_directory, file_system
 from session_memory.store.marks import read_marks
 from session_memory.store.port import (
@@ -177,7 +177,7 @@ def _checks(app: App) -> Iterator[Check]:
         return
     yield _damage(directory)
     yield _marks(directory)
-    yield from guarded("old stores", lambda: [_kept_aside(directory)])
+    yield from guarded("old stores", lambda: [_replaced_stores(directory)])
     yield from guarded("modes", lambda: [_modes(directory)])
     yield _unfinished(directory)
     yield from _last_sweep(app)
@@ -223,8 +223,8 @@ def _damage(directory: str) -> Check:
     damage = known_damage(directory)
     if damage is not None:
         return Check("damage", "fail", damage.message, "session-memory store repair")
-    if kept_names := kept_files(directory):
-        detail = f"kept after a repair: {', '.join(kept_names)}"
+    if copies := damaged_copies(directory):
+        detail = f"kept after a repair: {', '.join(copies)}"
         return Check("damage", "warn", detail, "session-memory store repair --delete-kept")
     return Check("damage", "pass", "no damaged database is kept here")
 
@@ -290,7 +290,7 @@ def _marks(directory: str) -> Check:
     return Check("forget marks", "pass", "kept next to the database")
 
 
-def _kept_aside(directory: str) -> Check:
+def _replaced_stores(directory: str) -> Check:
     """Stores that `store restore` replaced: they take space, and hold what is forgotten later."""
     old_stores = sorted(name for name in os.listdir(directory) if name.startswith(ASIDE))
     if not old_stores:

@@ -66,13 +66,15 @@ def guard_checks(
     if not count:
         return
     for client in here:
-        if agents()[client.name].hook.guards and not _tells(client, context, launchers, read_file):
+        if agents()[client.name].hook.guards and not _reports_tools(
+            client, context, launchers, read_file
+        ):
             detail = "its hooks are not told of tools, so guards are silent there"
             fix = f"{INIT} --agent {client.name}"
             yield Check(f"{client.name} guards", "warn", detail, fix, fixable=True)
 
 
-def _tells(
+def _reports_tools(
     client: Client, context: InstallContext, launchers: Launchers, read_file: ReadFile
 ) -> bool:
     """Whether an agent that we wired reports every tool event that guards need.
@@ -88,7 +90,7 @@ def _tells(
                 expected = {event for event in TOOL_EVENTS if event in part.text}
                 reported = {event for event in TOOL_EVENTS if event in text}
             elif isinstance(part, JsonHooks):
-                expected = {one.event for one in part.handlers} & {*TOOL_EVENTS}
+                expected = {handler.event for handler in part.handlers} & {*TOOL_EVENTS}
                 reported = _events(text)
             else:
                 continue

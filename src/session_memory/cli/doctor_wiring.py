@@ -125,13 +125,13 @@ def _calls(app: App, here: Iterable[Client], ledger: Ledger) -> Iterator[Check]:
 
 def _uncalled(client: Client, sessions: int) -> Check:
     detail = f"no hook was called in {sessions} sessions since it was wired"
-    how = client.approvals.how if client.approvals else f"start {client.programs[0]} anew"
+    how = client.approvals.how if client.approvals else f"restart {client.programs[0]}"
     fix = f"{how}; until then `session-memory config schedule install` captures its sessions"
     return Check(f"{client.name} calls", "warn", detail, fix)
 
 
 def _here(app: App, ledger: Ledger) -> Iterator[Check]:
-    """This repository, where it was wired by somebody else."""
+    """This repository, where another person wired it."""
     context = wiring.context(app)
     try:
         project = project_root(os.getcwd(), context.home)

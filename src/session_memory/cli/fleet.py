@@ -165,8 +165,8 @@ def measure(app: App, *, common: _Options) -> None:
     else:
         texts = {name: pattern.current.text for name, pattern in catalog.patterns.items()}
         click.echo(fit(report(measured.effects, texts)))
-    in_files = {one.pattern_id for one in (*material.given, *material.trials)}
-    guarded = {one.pattern_id for one in read_guards(data).given} & catalog.patterns.keys()
+    in_files = {giving.pattern_id for giving in (*material.given, *material.trials)}
+    guarded = {giving.pattern_id for giving in read_guards(data).given} & catalog.patterns.keys()
     if left := guarded - in_files:
         app.note(f"not measured here: {len(left)} rules given by guards alone (`rules measure`)")
     _end(app, (*fleet.mining.damaged, *measured.damaged))
@@ -197,7 +197,7 @@ def redistil(app: App, target: str, *, everything: bool, common: _Options) -> No
     from session_memory.fleet.redistil import redistil_all
 
     if common.source is not None and _address(common.source) == _address(target):
-        raise UsageError("--to must be another place than --from", hint="give a new folder")
+        raise UsageError("--to must differ from --from", hint="give a new folder")
     Dataset(_address(target)).check_writable()
     where = _checked(common, events=True)
     with _source(app, common, events=True) as source, _connected(app, where) as engine:

@@ -25,7 +25,7 @@ from session_memory.core.digest import title_of
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.forget import features
-from session_memory.forget.copies import kept_copies
+from session_memory.forget.copies import own_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext, ForgetReport, without_text
 from session_memory.ingest.last_sweep import keep_only_numbers
@@ -57,7 +57,7 @@ _COLUMNS = (
 @option("--ignore-case", is_flag=True, help="Ignore case in --text.")
 @dry_run_option
 @yes_option
-@option("--verify", is_flag=True, help="With --text: prove that the text is nowhere left.")
+@option("--verify", is_flag=True, help="With --text: prove that the text is left nowhere.")
 @json_option
 @pass_app
 def command(
@@ -156,7 +156,7 @@ def _left(store: Store, request: ForgetRequest) -> list[str]:
 def _verify(app: App, store: Store, request: ForgetRequest) -> int:
     if request.text is None:
         raise click.UsageError("--verify needs --text")
-    traces, unread = _left(store, request), kept_copies(app.paths.data)
+    traces, unread = _left(store, request), own_copies(app.paths.data)
     if app.json:
         emit_json({"absent": not traces, "traces": traces, "not_searched": unread})
     else:
@@ -165,7 +165,7 @@ def _verify(app: App, store: Store, request: ForgetRequest) -> int:
         if not traces:
             click.echo("absent: in no row, segment, index or file of the store")
             if not request.ignore_case:
-                app.note("capitals counted: --ignore-case looks for any spelling of them")
+                app.note("the search was case-sensitive; --ignore-case matches any case")
         for copy in unread:
             click.echo(f"not searched in full: {one_line(copy.where)}: {copy.why}")
     return 1 if traces else EXIT_OK

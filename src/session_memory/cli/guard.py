@@ -194,7 +194,7 @@ def describe(check: Check) -> str:
     if when.kind == "unread":
         return "before a change of a file that was not read"
     if when.kind == "check":
-        commands = " or ".join(f"`{' '.join(one.words or one.starts)}`" for one in check.cures)
+        commands = " or ".join(f"`{' '.join(cure.words or cure.starts)}`" for cure in check.cures)
         return f"at the end of a turn, if {commands} did not run after the last edit"
     words = " ".join((*(when.words or when.starts), *when.with_))
     rest = f" without {' '.join(when.without)}" if when.without else ""
@@ -222,7 +222,7 @@ def _rows(app: App) -> list[dict[str, Any]]:
         choice, use = choices.get(rule.id), uses.get(rule.id)
         check, mode = check_of(rule, choice), mode_for(choice, rule.text)
         worked = wrong.get(rule.id, {}) if mode else {}
-        notes = [silence_sentence(app, rule.id, repo, one) for repo, one in worked.items()]
+        notes = [silence_sentence(app, rule.id, repo, result) for repo, result in worked.items()]
         if choice and mode and choice.wish != mode:
             notes.append(f"`{choice.wish}` was meant for other words of this rule: set it again")
         if rule.on_trial:

@@ -26,6 +26,6 @@ def guard_proposals(app: App) -> list[str]:
 
 def proposals_in(store: BackgroundStore, data: Path) -> list[str]:
     """The same for an open store."""
-    off = {one.rule for one in read_guards(data).choices if one.wish == "off"}
+    off = {choice.rule for choice in read_guards(data).choices if choice.wish == "off"}
     uses = guard_uses(store.live.given_with(SPOKE))
     return [retirement_sentence(use) for use in uses.values() if use.annoys and use.rule not in off]

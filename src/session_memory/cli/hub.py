@@ -221,7 +221,7 @@ def restore(app: App, database: str | None, objects: str | None, vault: str | No
     """Apply what was forgotten since a backup to the database restored from it.
 
     Run it after the database was restored and before anybody reads it; `hub serve` does the same
-    when it starts. Laptops then send and fetch everything anew.
+    when it starts. Laptops then send and fetch everything again.
 
     \b
     Examples:
@@ -238,7 +238,7 @@ def restore(app: App, database: str | None, objects: str | None, vault: str | No
     if app.json:
         emit_json({"applied": applied})
     else:
-        click.echo(f"applied {applied} decisions of the journal that the database did not know")
+        click.echo(f"applied {applied} decisions of the journal that were missing in the database")
 
 
 @click.command(name="invite")
@@ -250,7 +250,7 @@ def restore(app: App, database: str | None, objects: str | None, vault: str | No
 @option("--days", type=click.IntRange(1, 365), default=7, show_default=True,
               help="How long the invite can be used.")  # fmt: skip
 @option("--device-days", type=click.IntRange(1), metavar="DAYS",
-              help="The device's token ends after so long.")  # fmt: skip
+              help="How long the device's token is valid.")  # fmt: skip
 @option("--url", default="https://HUB", metavar="URL", help="The hub's address, to be shown.")
 @json_option
 @pass_app

@@ -76,7 +76,7 @@ class HubCopy:
         self._joined = joined
         self._folder = folder
         self._clock = clock
-        self._known: dict[str, str] | None = None
+        self._copied_state: dict[str, str] | None = None
         self._made = 0
         self._current = folder / "current"
         self.data = self._current / "store"
@@ -87,7 +87,7 @@ class HubCopy:
         client = HubClient(self._joined.url, self._joined.token)
         try:
             state = state_of(client, self._joined)
-            if state == self._known:
+            if state == self._copied_state:
                 return False
             directory = self._folder / str(self._made + 1)
             shutil.rmtree(directory, ignore_errors=True)  # of a copy that was cut off
@@ -102,7 +102,7 @@ class HubCopy:
         os.replace(link, self._current)
         # A page that is being made may still read the last one.
         shutil.rmtree(self._folder / str(self._made - 2), ignore_errors=True)
-        self._known = state
+        self._copied_state = state
         return True
 
     def follow(self, warn: Callable[[str], None], stop: threading.Event | None = None) -> None:

@@ -108,7 +108,7 @@ def command(
     seen = find_seen(app, request, plan, left_out, named=bool(agents))
     _show(app, plan, request, diff=diff)
     if plan.problems and {problem.agent for problem in plan.problems} == _names(request):
-        wiring.tell_problems(app, plan.problems)
+        wiring.warn_of_problems(app, plan.problems)
         raise Refused(
             f"nothing was written: files of {', '.join(sorted(_names(request)))} cannot be changed",
             hint="repair them, then run this again",
@@ -149,7 +149,7 @@ def _carry_out(
         # Another init may have been faster; only what was shown is done.
         now = plan_init(request, wiring.file_reader(request.context), ledger)
         fresh = [*now.problems, *now.changes]
-        if any(one not in (*plan.problems, *plan.changes) for one in fresh):
+        if any(change not in (*plan.problems, *plan.changes) for change in fresh):
             raise Refused("files changed while you were asked", hint="run the command again")
         hook_files.write(request.launchers)
         if request.context.project is None:
@@ -169,7 +169,7 @@ def _finish(
     if done.changed:
         titles = [all_agents()[name].title for name in {c.agent: 1 for c in done.changed}]
         app.note(fit(f"wired {', '.join(titles)} ({_files(done.changed)})"))
-    wiring.tell_problems(app, done.problems)
+    wiring.warn_of_problems(app, done.problems)
     code = EXIT_WARNINGS if done.problems or plan.problems else EXIT_OK
     if schedule:
         from session_memory.cli.schedule import install_schedule
@@ -198,12 +198,12 @@ def _finish(
     else:
         if prepared is not None:
             click.echo("\n".join(_memory_lines(prepared)))
-        _tell_rest(app, plan, request, seen)
+        _print_rest(app, plan, request, seen)
     app.note("check with `session-memory doctor`; undo with `session-memory uninstall`")
     return code
 
 
-def _tell_rest(app: App, plan: Plan, request: InstallRequest, seen: Seen) -> None:
+def _print_rest(app: App, plan: Plan, request: InstallRequest, seen: Seen) -> None:
     """What was found but not wired, what is left alone, and what the user has to do."""
     for line in not_wired_lines(seen, request.context.home):
         click.echo("\n".join(hanging(line[:11], line[11:], columns())))
@@ -269,7 +269,7 @@ def _show(app: App, plan: Plan, request: InstallRequest, *, diff: bool) -> None:
     show_summary(plan, request)
     if diff:
         wiring.show_diffs(app, plan.changes)
-    _tell_own(app, request.launchers, request.context)
+    _print_own(app, request.launchers, request.context)
     if plan.unchanged:
         app.note(f"{len(plan.unchanged)} files of agents are as they should be")
 
@@ -278,12 +278,12 @@ def _finish_dry_run(app: App, plan: Plan, request: InstallRequest, seen: Seen) -
     if app.json:
         emit_json(_json(plan, request, seen))
     else:
-        _tell_rest(app, plan, request, seen)
+        _print_rest(app, plan, request, seen)
         app.note(f"dry run: {_files(plan.changes)} of agents would change, nothing was written")
     return EXIT_WARNINGS if plan.problems else EXIT_OK
 
 
-def _tell_own(app: App, launchers: Launchers, context: InstallContext) -> None:
+def _print_own(app: App, launchers: Launchers, context: InstallContext) -> None:
     if is_passing(launchers.python):
         app.warn(
             f"{launchers.python} is in a cache that may be emptied at any time:"

@@ -131,7 +131,7 @@ def _shared_project(app: App) -> str | None:
     if app.hub_url is None:
         return None
     if not app.config.team.mcp:
-        raise Refused("the team is closed to agents", hint="its user opens it: team.mcp = true")
+        raise Refused("the team is closed to agents", hint="the user can open it: team.mcp = true")
     from session_memory.cli.hub_store import joined_hub
     from session_memory.core.project.directory import project_at
     from session_memory.store import open_store

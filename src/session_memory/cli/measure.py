@@ -200,7 +200,7 @@ def stop(app: App, rule: str, dry_run: bool) -> None:
     from session_memory.store.trial_files import read_trials
 
     name = _full_id(rule, under_trial(read_trials(app.paths.data)))
-    _change(app, lambda known: end(known, name, app.clock()), dry_run)
+    _change(app, lambda trials: end(trials, name, app.clock()), dry_run)
 
 
 @trial.command(name="list")

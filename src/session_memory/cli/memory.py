@@ -46,9 +46,9 @@ from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import private_dir
 from session_memory.store import open_store, store_exists
+from session_memory.store.line_choices import as_chosen, read_choices
 from session_memory.store.memories import Claim
 from session_memory.store.port import BackgroundStore, MemoryStore, Store
-from session_memory.store.told_lines import as_chosen, read_choices
 
 project_option = option(
     "--project", metavar="KEY|PATH", help="This project; default: the one of the current directory."
@@ -211,7 +211,7 @@ def _root(store: MemoryStore, project: str | None) -> str:
 @command.command()
 @click.argument("trace", metavar="SESSION", required=False)
 @project_option
-@option("--all", "everything", is_flag=True, help="Also lines that are not told, and why.")
+@option("--all", "everything", is_flag=True, help="Also lines that sessions are not told, and why.")
 @json_option
 @pass_app
 @long_output

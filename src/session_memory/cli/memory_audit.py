@@ -95,7 +95,7 @@ def as_json(app: App, made: Audit) -> dict[str, object]:
         }
         for finding in made.findings
     ]
-    applied = [one for one in read_applied(app.paths.data) if one.root == made.root]
+    applied = [fix for fix in read_applied(app.paths.data) if fix.root == made.root]
     return {
         "project": made.project,
         "root": made.root,
@@ -103,7 +103,7 @@ def as_json(app: App, made: Audit) -> dict[str, object]:
         "files": files,
         "unread": made.unread,
         "findings": findings,
-        "applied": [{"id": one.id, "path": one.path, "line": one.line} for one in applied],
+        "applied": [{"id": fix.id, "path": fix.path, "line": fix.line} for fix in applied],
     }
 
 
@@ -120,7 +120,7 @@ def _show(made: Audit) -> None:
     for unread in made.unread:
         say(f"not read: {one_line(unread.name)}: {unread.reason}")
     if not made.findings:
-        click.echo("nothing in them contradicts, is stale or said twice, as far as can be told")
+        click.echo("nothing in them is contradictory, stale or repeated, as far as can be checked")
     for finding in made.findings:
         _show_finding(finding)
     if any(finding.fix for finding in made.findings):
@@ -143,7 +143,7 @@ def _apply(app: App, made: Audit, *, yes: bool) -> None:
     from session_memory.curate.native_fixes import apply_fix
 
     fixes = [finding for finding in made.findings if finding.fix is not None]
-    fixes.sort(key=lambda one: (one.fix.path, -one.fix.line) if one.fix else ("", 0))
+    fixes.sort(key=lambda each: (each.fix.path, -each.fix.line) if each.fix else ("", 0))
     if not yes and fixes and not sys.stdin.isatty():
         raise UsageError("--apply asks at a terminal", hint="or say --yes")
     done: list[str] = []

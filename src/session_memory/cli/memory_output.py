@@ -155,7 +155,7 @@ def show_status(app: App, store: MemoryStore, due: Sequence[Candidate]) -> None:
     count = app.config.memory.max_sessions_per_start
     when = f"{count} a session start, or `project memory extract --now`" if due else "nothing to do"
     say(f"{len(due)} sessions are due ({when})")
-    read = store.memories.known()
+    read = store.memories.sessions_read()
     for candidate in due[:SHOWN]:
         why = "grew since it was read" if candidate.session.id in read else "not read yet"
         say(f"  {named(candidate.session)}  {why}  {one_line(candidate.root)}")

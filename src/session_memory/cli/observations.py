@@ -27,7 +27,7 @@ TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 @option("--type", "types", type=click.Choice(TYPES), multiple=True, help="Repeatable.")
 @option("--since", type=Moment(), help="Said at or after: a date, time or span (7d).")
 @option("--limit", type=click.IntRange(1), default=50, show_default=True, help="The newest N.")
-@option("--sample", type=click.IntRange(1), metavar="N", help="N of them, at random.")
+@option("--sample", type=click.IntRange(1), metavar="N", help="A random sample of N.")
 @option("--seed", type=int, default=0, show_default=True, help="Which sample.")
 @option("--all", "excluded", is_flag=True, help="Also those left out, each with why.")
 @json_option
@@ -67,7 +67,7 @@ def command(
         matching = noted(store, query)
         observations = [each for each in matching if excluded or each.left_out is None]
         hidden = len(matching) - len(observations)
-        found_count = len(observations)
+        count = len(observations)
         observations = observations[-limit:] if not sample else _sample(observations, sample, seed)
         numbers = {each.observation.session for each in observations}
         sessions = {number: store.session(number) for number in numbers}
@@ -80,7 +80,7 @@ def command(
     for each in observations:
         click.echo(_shown(each))
     if not sample:
-        echo_more(found_count - len(observations), f"--limit {found_count}")
+        echo_more(count - len(observations), f"--limit {count}")
     if hidden:
         click.echo(f"{hidden} more left out: --all shows them and why", err=True)
 

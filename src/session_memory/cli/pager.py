@@ -78,7 +78,7 @@ class _Pages(io.TextIOBase):
 
     def write(self, text: str, /) -> int:
         """Hold the text, or pass it on."""
-        text = "" + text  # click tries bytes first: the TypeError tells it that this is for text
+        text = "" + text  # click tries bytes first: the TypeError shows it that this is for text
         if self._pager is not None:
             self._send(text)
             return len(text)

@@ -114,7 +114,7 @@ def merge(app: App, project: str, into: str | None, undo: bool) -> None:
 @click.command(name="rename")
 @click.argument("project", metavar="PROJECT")
 @click.argument("name", metavar="NAME", required=False)
-@option("--undo", is_flag=True, help="Give PROJECT the key back that was found for it.")
+@option("--undo", is_flag=True, help="Restore the key that was found for PROJECT.")
 @json_option
 @pass_app
 def rename(app: App, project: str, name: str | None, undo: bool) -> None:

@@ -13,7 +13,7 @@ from session_memory.cli.options import option
 from session_memory.cli.output import byte_progress, emit_json, one_line
 from session_memory.cli.store import changing, sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
-from session_memory.store.damage import LOG_SUFFIXES, absent, kept_files, known_damage
+from session_memory.store.damage import LOG_SUFFIXES, absent, damaged_copies, known_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.maintenance import (
     find_damage,
@@ -62,7 +62,7 @@ def command(
       session-memory store repair --delete-kept     once you are happy with the result
     """
     if delete_kept:
-        return _delete_kept(app)
+        return _delete_copies(app)
     chosen_layers = layers or LAYERS
     done: list[Repaired] = []
     wrong = None
@@ -73,11 +73,11 @@ def command(
             for layer in chosen_layers:
                 if layer != "database":
                     done += store.repair(layer, dry_run=not apply_)
-    _tell(app, done, apply_, wrong)
+    _print_done(app, done, apply_, wrong)
     return EXIT_WARNINGS if any(entry.lost for entry in done) else EXIT_OK
 
 
-def _tell(app: App, done: list[Repaired], apply_: bool, wrong: str | None) -> None:
+def _print_done(app: App, done: list[Repaired], apply_: bool, wrong: str | None) -> None:
     if app.json:
         emit_json({"applied": apply_, "damage": wrong, "repairs": done})
         return
@@ -85,9 +85,9 @@ def _tell(app: App, done: list[Repaired], apply_: bool, wrong: str | None) -> No
         click.echo(f"{entry.layer}: {one_line(entry.detail)}")
     state = "repaired" if apply_ else "to repair; --apply does it"
     click.echo(f"{len(done)} {state}" if done else "nothing to repair")
-    if apply_ and wrong and (kept_names := kept_files(str(app.paths.data))):
+    if apply_ and wrong and (copies := damaged_copies(str(app.paths.data))):
         click.echo(
-            f"kept: {', '.join(kept_names)}; `session-memory store repair --delete-kept` deletes it"
+            f"kept: {', '.join(copies)}; `session-memory store repair --delete-kept` deletes it"
         )
 
 
@@ -144,7 +144,7 @@ def _still_missing(app: App, expected: dict[tuple[str, str], int]) -> list[Repai
     ]
 
 
-def _delete_kept(app: App) -> int:
+def _delete_copies(app: App) -> int:
     directory = str(app.paths.data)
     with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):
         if known_damage(directory) is not None:
@@ -152,7 +152,7 @@ def _delete_kept(app: App) -> int:
                 "what was kept is not joined with the store yet",
                 hint="run `session-memory store repair --apply` first",
             )
-        names = kept_files(directory)
+        names = damaged_copies(directory)
         for name in names:
             for suffix in ("", *LOG_SUFFIXES):
                 app.paths.data.joinpath(name + suffix).unlink(missing_ok=True)

@@ -75,7 +75,7 @@ def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: boo
         plan, applied = _restore(app, str(source))
     else:
         plan, applied = None, MarksApplied()
-    _tell(app, backup, present, (plan, applied))
+    _print_done(app, backup, present, (plan, applied))
 
 
 def _lines(app: App, backup: BackupContent, present: PresentStore) -> list[str]:
@@ -132,7 +132,7 @@ def _restore(app: App, source: str) -> tuple[Plan, MarksApplied]:
         byte_progress(shown=app.shows_progress) as advance,
     ):
         stage_backup(source, prepared, advance)
-        present = inspect_present(directory, app.clock())  # again: nobody can forget now
+        present = inspect_present(directory, app.clock())  # again: no forget can run now
         marks.add_marks(prepared, present.marks)
         with open_store(prepared, app.clock()) as store:
             applied = store.apply_marks()
@@ -173,7 +173,7 @@ def _take_pauses(app: App, directory: str, prepared: str) -> None:
         write_pauses(prepared, merge_pauses(pauses, read_pauses(prepared)))
 
 
-def _tell(
+def _print_done(
     app: App, backup: BackupContent, present: PresentStore, done: tuple[Plan | None, MarksApplied]
 ) -> None:
     plan, applied = done
@@ -209,7 +209,7 @@ def _tell(
             f" and single events of {len(applied.shortened)}"
         )
     if aside:
-        click.echo(f"the store of before is kept in {safe(aside)}")
+        click.echo(f"the previous store is kept in {safe(aside)}")
         if not present.unreadable:
             click.echo(f"undo with: session-memory store restore {safe(aside)}")
         click.echo("delete that directory when you do not need it any more")

@@ -58,7 +58,7 @@ def plan(app: App, everything: bool) -> None:
         return
     click.echo("\n".join(_lines(eviction_plan, None if everything else SHOWN)))
     if waiting:
-        click.echo(f"{waiting} sessions have no digest yet: it is made before anything goes")
+        click.echo(f"{waiting} sessions have no digest yet: it is made before anything is evicted")
 
 
 @command.command()

@@ -29,8 +29,8 @@ from session_memory.cli.rules_next import (
     finish,
     known_rules,
     nothing_awaits,
+    print_files_left,
     require_rules,
-    tell_files_left,
 )
 from session_memory.core.loop.catalog import Catalog, Pattern, Proposal, Status, match_id
 from session_memory.curate.decisions import (
@@ -477,6 +477,6 @@ def _decide(app: App, requests: Iterable[DecisionRequest], dry_run: bool) -> Non
 
 def _end(app: App, decisions: Sequence[Decision]) -> None:
     """Say where files and decisions now differ; exit 3 if there were warnings."""
-    tell_files_left(app, decisions)
+    print_files_left(app, decisions)
     if any(decision.warnings for decision in decisions):
         click.get_current_context().exit(EXIT_WARNINGS)

@@ -91,7 +91,7 @@ def finish(app: App, decisions: Sequence[Decision], *, dry_run: bool, distribute
         for decision in decisions:
             explain_gate(decision)
         for pattern in ready:
-            _tell_files(app, pattern)
+            _print_files(app, pattern)
     warned = EXIT_WARNINGS if any(decision.warnings for decision in decisions) else EXIT_OK
     if dry_run or not ready or not store_exists(app.paths.data):
         return warned
@@ -140,7 +140,7 @@ def nothing_awaits(catalog: Catalog, thin: int) -> str:
     return f"{'; '.join(facts)}. All rules: `session-memory rules list --all`"
 
 
-def tell_files_left(app: App, decisions: Sequence[Decision]) -> None:
+def print_files_left(app: App, decisions: Sequence[Decision]) -> None:
     """Name the files that still hold a rule which is no longer in use, and how to clean them."""
     from session_memory.distribute.ledger import read_ledger
 
@@ -170,7 +170,7 @@ def explain_gate(decision: Decision) -> None:
     )
 
 
-def _tell_files(app: App, pattern: Pattern) -> None:
+def _print_files(app: App, pattern: Pattern) -> None:
     changes, left = changes_of(app, pattern)
     for change in changes:
         verb = "create" if change.before is None else "change"

@@ -22,8 +22,8 @@ from session_memory.cli.rules_next import (
     finish,
     nothing_awaits,
     offer_to_distribute,
+    print_files_left,
     require_rules,
-    tell_files_left,
 )
 from session_memory.cli.store import reading
 from session_memory.core.loop.catalog import Pattern
@@ -113,7 +113,7 @@ def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, Patter
             return "s", None
         click.echo(decision_sentence(done, False))
         explain_gate(done)
-        tell_files_left(app, [done])
+        print_files_left(app, [done])
         return answer, done.pattern if done.pattern.current.distribution_ready else None
 
 

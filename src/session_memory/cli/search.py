@@ -59,7 +59,7 @@ _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
               help="Show N turns before and after each event.")  # fmt: skip
 @option("--limit", type=click.IntRange(1), default=10, show_default=True, help="At most 50.")
 @option("--cursor", metavar="N", type=click.IntRange(0),
-              help="The next page: what the page before names.")  # fmt: skip
+              help="The next page: the number that the last page printed.")  # fmt: skip
 @option("--team", is_flag=True, help="Also ask your team's hub; shown below your own.")
 @json_option
 @pass_app

@@ -51,12 +51,14 @@ def scan(app: App) -> int:
         redactor = _redactor(app, store.tag_key)
         report = scanning.scan(store, redactor, bar)
         _add_features(report, forget_context(app, store), redactor)
-    _tell(app, report, "would be redacted")
-    return EXIT_WARNINGS if report.found else EXIT_OK
+    _print_report(app, report, "would be redacted")
+    return EXIT_WARNINGS if report.has_matches else EXIT_OK
 
 
 @command.command()
-@option("--all", "start_over", is_flag=True, help="Also what the rules of today looked at.")
+@option(
+    "--all", "start_over", is_flag=True, help="Also sessions that the current rules have checked."
+)
 @json_option
 @pass_app
 def rescan(app: App, start_over: bool) -> None:
@@ -74,7 +76,7 @@ def rescan(app: App, start_over: bool) -> None:
     rules = rules_version(app.config.redact)
     part = scanning.RescanPart(rules, start_over=start_over)
     report = _rescan(app, part)
-    _tell(app, report, "redacted")
+    _print_report(app, report, "redacted")
 
 
 def catch_up(app: App) -> None:
@@ -84,7 +86,7 @@ def catch_up(app: App) -> None:
         report = _rescan(app, part)
     except StoreLocked:
         return  # whoever works on the store sweeps next
-    if report.found:
+    if report.has_matches:
         app.note(
             f"newer rules redacted {report.events:,} events in {report.sessions:,} stored sessions"
         )
@@ -122,11 +124,11 @@ def _redactor(app: App, key: bytes) -> Redactor:
     return redactor
 
 
-def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
+def _print_report(app: App, report: scanning.RescanReport, what: str) -> None:
     if app.json:
         emit_json(report)
         return
-    if report.events or not report.found:
+    if report.events or not report.has_matches:
         say(f"{report.events:,} events in {report.sessions:,} sessions {what}")
     if report.fields:
         say(f"digests, facts or observations of {report.fields:,} sessions {what}")
@@ -135,7 +137,7 @@ def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
     if report.names:
         say(f"paths or ids of {', '.join(report.names)} hold something and stay as they are:")
         say("  rename the directory and `session-memory forget` what was stored of it")
-    if not report.found:
+    if not report.has_matches:
         say(f"looked at: {', '.join(report.looked_at)}")
     for rule, count in sorted(report.redactions.items()):
         click.echo(f"  {rule}: {count}")

@@ -40,7 +40,7 @@ def table(rows: Sequence[Sequence[object]], headers: Sequence[str | Column]) -> 
     if limit is not None and _total(widths, shown) > limit:
         folded = _folded(specs, widths, right)
         empty = {n for n in shown if all(row[n] in ("-", "") for row in cells)}
-        shown = _kept(specs, widths, empty, folded, limit)
+        shown = _shown_columns(specs, widths, empty, folded, limit)
         natural = widths[folded]
         widths[folded] = min(
             natural, limit - _total(widths, [n for n in shown if n != folded]) - len(GAP)
@@ -119,7 +119,7 @@ def _folded(specs: Sequence[Column], widths: Sequence[int], right: Sequence[bool
     return max(range(len(specs)), key=lambda number: (not right[number], widths[number]))
 
 
-def _kept(
+def _shown_columns(
     specs: Sequence[Column], widths: Sequence[int], empty: set[int], folded: int, limit: int
 ) -> list[int]:
     """The columns that stay so that the folded one has room next to them, or below."""

@@ -98,7 +98,9 @@ def join(app: App, url: str, token: str | None, name: str | None) -> None:
 
 @click.command()
 @click.argument("project", required=False)
-@option("--level", type=click.Choice(LEVELS), required=True, help="How much may leave.")
+@option(
+    "--level", type=click.Choice(LEVELS), required=True, help="How much may leave this machine."
+)
 @option("--as", "name", metavar="NAME", help="What the team calls it, if it has no remote.")
 @json_option
 @pass_app
@@ -317,7 +319,7 @@ def pull(app: App) -> int:
     from session_memory.team.pulled import drop_pulled
 
     if not app.config.team.lessons:
-        drop_pulled(app.paths.data, lambda _known: True)
+        drop_pulled(app.paths.data, lambda _pulled: True)
         app.note("team.lessons is false: nothing is pulled, and nothing that was pulled is kept")
         return 0
     shown = app.shows_progress

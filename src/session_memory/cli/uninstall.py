@@ -60,11 +60,11 @@ def command(
     purge_plan = purge.plan_purge(app.paths, app.environ) if purging else purge.PurgePlan()
     _show(app, plan, list(map(str, purge_plan.whole)), dry_run=dry_run)
     if purging:
-        _tell_lost(app)
+        _warn_of_loss(app)
     if diff and not app.json:
         wiring.show_diffs(app, plan.changes)
-    _tell_distributed(app, purging=purging)
-    wiring.tell_problems(app, plan.problems)
+    _warn_of_rules(app, purging=purging)
+    wiring.warn_of_problems(app, plan.problems)
     if dry_run:
         return EXIT_WARNINGS if plan.problems else EXIT_OK
     if purging and plan.problems:
@@ -102,7 +102,7 @@ def _remove_schedule(app: App) -> None:
     remove_schedule(app)
 
 
-def _tell_lost(app: App) -> None:
+def _warn_of_loss(app: App) -> None:
     """How many sessions a purge deletes; a store that cannot be read is deleted all the same."""
     try:
         with reading(app) as store:
@@ -116,7 +116,7 @@ def _tell_lost(app: App) -> None:
         )
 
 
-def _tell_distributed(app: App, *, purging: bool) -> None:
+def _warn_of_rules(app: App, *, purging: bool) -> None:
     """Blocks in repositories are taken out by the verb that put them there."""
     from session_memory.distribute.ledger import read_ledger as read_distributed
 

@@ -131,7 +131,7 @@ TEAM = Section(
 )
 
 CONFIG = Section(
-    "Settings, the agents that are known, and the schedule of sweeps.",
+    "Settings, known agents and the schedule of sweeps.",
     {
         "show": Verb("config:show", "Show the settings and where each value came from."),
         "set": Verb("config_set", "Change one key of the configuration file."),
@@ -150,7 +150,7 @@ CONFIG = Section(
 )
 
 HUB = Section(
-    "For who runs a team's hub: set it up, serve it, invite devices.",
+    "Run a team's hub: set it up, serve it, invite devices.",
     {
         "init": Verb("hub:init", "Make or update the hub's schema and role."),
         "serve": Verb("hub:serve", "Serve a team's hub."),

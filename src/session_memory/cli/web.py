@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @option("--name", "names", multiple=True, metavar="HOST:PORT",
               help="Also answer under this name, for a port forward.")  # fmt: skip
 @option("--idle", "idle_minutes", type=click.IntRange(1), default=30, show_default=True,
-              metavar="MINUTES", help="Stop when nobody used it for so long.")  # fmt: skip
+              metavar="MINUTES", help="Stop after this long without use.")  # fmt: skip
 @option("--no-browser", is_flag=True, help="Only print the link.")
 @pass_app
 def command(
@@ -31,7 +31,7 @@ def command(
     """Open the local page: read, search, review rules, see costs.
 
     It answers this machine only, to whoever opens the link that is printed; the link works once.
-    It ends with Ctrl-C, or when nobody used it for a while. Needs the extra `web`:
+    It ends with Ctrl-C, or when it was not used for a while. Needs the extra `web`:
     `pip install 'session-memory[web]'`, or `make web` in a checkout.
 
     With `--store URL` before `web` it shows the hub you joined, where nothing can be decided.
@@ -55,7 +55,7 @@ def command(
 
     def announce(link: str) -> None:
         click.echo(link)
-        app.note("open it within this run; it works once. Ctrl-C ends the page")
+        app.note("the link works once, while this command runs. Ctrl-C ends the page")
         if not no_browser:
             click.launch(link)
 

@@ -98,7 +98,7 @@ def diff(change: FileChange) -> str:
     return "\n".join(safe(_cut(hide(line))) for line in lines)
 
 
-def tell_problems(app: App, problems: Iterable[Problem]) -> None:
+def warn_of_problems(app: App, problems: Iterable[Problem]) -> None:
     """Warn of files that cannot be changed."""
     for problem in problems:
         hint = f" ({problem.hint})" if problem.hint else ""

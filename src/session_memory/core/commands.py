@@ -177,8 +177,8 @@ def _only_looks(step: Step) -> bool:
 @lru_cache(maxsize=2048)
 def normalized(command: str, limit: int = 200) -> str:
     """The command as one would name it: no wrappers, directories, redirections or pagers."""
-    kept = [step for step in steps(command) if step.program not in _PREPARATION]
-    main = [step for step in kept if step.program not in _VIEWERS] or kept
+    relevant = [step for step in steps(command) if step.program not in _PREPARATION]
+    main = [step for step in relevant if step.program not in _VIEWERS] or relevant
     return " && ".join(" ".join((step.program, *step.words)) for step in main)[:limit]
 
 
@@ -232,7 +232,7 @@ def _split(command: str) -> list[tuple[list[str], str]]:
 
 
 def _without_redirects(words: list[str]) -> list[str]:
-    kept: list[str] = []
+    result: list[str] = []
     skip = False
     for word in words:
         if skip:
@@ -241,8 +241,8 @@ def _without_redirects(words: list[str]) -> list[str]:
             # `> file` has its target in the next word, `>file` and `2>&1` do not.
             skip = match.end() == len(word) and "&" not in word
         else:
-            kept.append(word)
-    return kept
+            result.append(word)
+    return result
 
 
 def _unwrap(words: list[str]) -> list[str]:

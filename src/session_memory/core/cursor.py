@@ -29,7 +29,7 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 ReadKind = Literal["new", "tail", "rewritten", "replaced", "reparse", "unchanged"]
-"""`rewritten`: read whole once more; `replaced`: so, and what was read before is not in it."""
+"""`rewritten`: read whole again; `replaced`: also read whole, and holds nothing read before."""
 
 
 class ReadPlan(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class ReadPlan(msgspec.Struct, frozen=True):
     shrunk: bool = False
     """A replaced file is smaller than it was."""
     overwritten: bool = False
-    """A rewritten file has other bytes than it had, and no more of them."""
+    """A rewritten file has other bytes than before, and not more of them."""
 
 
 def plan_read(

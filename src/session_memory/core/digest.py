@@ -156,11 +156,11 @@ def _merged_verdict(old: Digest, new: Digest) -> Verdict:
 def _joined_errors(old: tuple[ErrorSeen, ...], new: tuple[ErrorSeen, ...]) -> list[ErrorSeen]:
     joined = {seen.template: seen for seen in old}
     for seen in new:
-        known = joined.get(seen.template)
+        earlier = joined.get(seen.template)
         joined[seen.template] = (
             seen
-            if known is None
-            else msgspec.structs.replace(known, count=known.count + seen.count)
+            if earlier is None
+            else msgspec.structs.replace(earlier, count=earlier.count + seen.count)
         )
     return list(joined.values())
 
@@ -170,19 +170,19 @@ def _joined_fingerprint(old: Digest, new: Digest) -> str:
     return blake2b(joined, digest_size=16).hexdigest()
 
 
-def summed(one: dict[str, int], other: dict[str, int], *, zeros: bool = False) -> dict[str, int]:
+def summed(left: dict[str, int], right: dict[str, int], *, zeros: bool = False) -> dict[str, int]:
     """The counts of both; without `zeros`, keys that count nothing are left out."""
-    total = {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *other)}
+    total = {key: left.get(key, 0) + right.get(key, 0) for key in (*left, *right)}
     return total if zeros else {key: count for key, count in total.items() if count}
 
 
-def distinct(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def distinct(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
     """Both, each text once, in order."""
-    return tuple(dict.fromkeys((*one, *other)))
+    return tuple(dict.fromkeys((*left, *right)))
 
 
-def _pick(choose: Callable[[list[int]], int], one: int | None, other: int | None) -> int | None:
-    times = [at for at in (one, other) if at is not None]
+def _pick(choose: Callable[[list[int]], int], left: int | None, right: int | None) -> int | None:
+    times = [at for at in (left, right) if at is not None]
     return choose(times) if times else None
 
 
@@ -211,12 +211,12 @@ def fit_commands(runs: list[CommandRun]) -> tuple[tuple[CommandRun, ...], int]:
     return tuple(run for at, run in enumerate(joined) if at not in gone), dropped
 
 
-def _same_run(one: CommandRun, other: CommandRun) -> bool:
-    return (one.command, one.exit, one.is_error, one.denied) == (
-        other.command,
-        other.exit,
-        other.is_error,
-        other.denied,
+def _same_run(left: CommandRun, right: CommandRun) -> bool:
+    return (left.command, left.exit, left.is_error, left.denied) == (
+        right.command,
+        right.exit,
+        right.is_error,
+        right.denied,
     )
 
 
@@ -236,8 +236,8 @@ def fit_errors(errors: list[ErrorSeen]) -> tuple[tuple[ErrorSeen, ...], int]:
     if excess <= 0:
         return tuple(errors), 0
     ranked = sorted(range(len(errors)), key=lambda at: (-errors[at].count, at))
-    kept = frozenset(ranked[:MAX_ERRORS])
-    return tuple(seen for at, seen in enumerate(errors) if at in kept), excess
+    frequent = frozenset(ranked[:MAX_ERRORS])
+    return tuple(seen for at, seen in enumerate(errors) if at in frequent), excess
 
 
 def is_whole_plan(tool: str) -> bool:

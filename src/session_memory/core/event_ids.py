@@ -27,8 +27,8 @@ def event_name(event: int) -> str:
 
 def named_event(text: str) -> int | None:
     """The event that `42:17` or its own number names; None for what names no event."""
-    if found := _NAME.fullmatch(text):
-        session, seq = int(found[1]), int(found[2])
+    if match := _NAME.fullmatch(text):
+        session, seq = int(match[1]), int(match[2])
         return event_id(session, seq) if seq <= SEQ_MASK else None
     if _NUMBER.fullmatch(text) and int(text) > SEQ_MASK:  # no store has so many sessions
         return int(text)

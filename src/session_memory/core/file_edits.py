@@ -42,9 +42,9 @@ def edits_in(call: str, files: tuple[str, ...]) -> list[FileDiff]:
         given: Any = msgspec.json.decode(call)
     except (msgspec.DecodeError, ValueError):
         given = call
-    found = list(_edits(given, files[0] if files else ""))
-    known = {edit.path for edit in found}
-    return found + [FileDiff(path, ()) for path in files if path not in known]
+    edits = list(_edits(given, files[0] if files else ""))
+    edited_paths = {edit.path for edit in edits}
+    return edits + [FileDiff(path, ()) for path in files if path not in edited_paths]
 
 
 def _edits(given: object, path: str) -> Iterator[FileDiff]:

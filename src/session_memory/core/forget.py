@@ -58,8 +58,10 @@ class ForgottenSessions(msgspec.Struct, frozen=True):
 
         A session that this store has never seen comes from another machine and still counts.
         """
-        known = self.remaining | self.full_names
-        return pattern not in self.patterns_of_others and all(name in known for name in sessions)
+        in_this_store = self.remaining | self.full_names
+        return pattern not in self.patterns_of_others and all(
+            name in in_this_store for name in sessions
+        )
 
 
 def _depth(path: str, roots: frozenset[str]) -> int:

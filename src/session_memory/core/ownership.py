@@ -55,7 +55,7 @@ def find_owner(sessions: Collection[Relative]) -> Relative:
 
 
 def find_parent(owners: Collection[Relative]) -> Relative:
-    """The session that one was forked from which inherits from all of these: the youngest."""
+    """The parent of a session that inherits from all of these: the youngest of them."""
     return max(owners, key=_age)
 
 

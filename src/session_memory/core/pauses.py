@@ -27,7 +27,7 @@ def begin(pauses: Pauses, now_ms: int, until: int | None = None) -> Pauses:
     if any(_covers(pause, now_ms, until) for pause in pauses):
         return pauses
     taken = {pause.since for pause in pauses}
-    while now_ms in taken:  # the start tells pauses apart, see merge_pauses
+    while now_ms in taken:  # the start identifies a pause, see merge_pauses
         now_ms -= 1
     return (*pauses, Pause(now_ms, until))
 

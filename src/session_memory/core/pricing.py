@@ -161,13 +161,13 @@ def _times(usage: Usage, model: Model) -> float | None:
 
 def _find(model: str, table: PriceTable) -> Model | None:
     name = canonical(model)
-    known = table.exact.get(name) or table.exact.get(SNAPSHOT.sub("", name))
-    if known is not None or ":" in name:
+    model_prices = table.exact.get(name) or table.exact.get(SNAPSHOT.sub("", name))
+    if model_prices is not None or ":" in name:
         # What follows a colon ("...:free") names another offer of the model, at another price.
-        return known
+        return model_prices
     for end in range(len(name), 0, -1):
-        if (known := table.prefixes.get(name[:end])) is not None:
-            return known
+        if (model_prices := table.prefixes.get(name[:end])) is not None:
+            return model_prices
     return None
 
 

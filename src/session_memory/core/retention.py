@@ -61,7 +61,7 @@ class Eviction(msgspec.Struct, frozen=True):
     bytes: int
     reason: Reason
     data_loss: bool = False
-    """True when no digest exists, so that its content is gone for good."""
+    """True when no digest exists, so that its content is lost."""
 
 
 class EvictionPlan(msgspec.Struct, frozen=True):
@@ -121,14 +121,14 @@ def plan_eviction(
     undistilled = [s for s in movable if not s.analyzed]
 
     aged = [s for s in distilled if _is_over_age(s, policy.raw_max_age_days, now_ms)]
-    kept = [s for s in distilled if not _is_over_age(s, policy.raw_max_age_days, now_ms)]
+    within_age = [s for s in distilled if not _is_over_age(s, policy.raw_max_age_days, now_ms)]
     level = usage.raw_bytes - _total(aged)
 
-    soft = _until_within(policy.raw_soft_cap_bytes, level, kept)
+    soft = _until_within(policy.raw_soft_cap_bytes, level, within_age)
     level -= _total(soft)
 
     # Distilled before undistilled: digests must exist for whatever can be dropped instead.
-    hard = _until_within(policy.raw_hard_cap_bytes, level, [*kept[len(soft) :], *undistilled])
+    hard = _until_within(policy.raw_hard_cap_bytes, level, [*within_age[len(soft) :], *undistilled])
     level -= _total(hard)
 
     # Shares are estimates; together they may exceed what was measured, but usage is never negative.

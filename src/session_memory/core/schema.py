@@ -84,7 +84,7 @@ class Project(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """One conversation with one agent, as its log tells it."""
+    """One conversation with one agent, as in its log."""
 
     id: int
     flavor: str

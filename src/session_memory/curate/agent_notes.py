@@ -76,7 +76,7 @@ def waiting(notes: list[Note], root: str | None = None) -> list[Note]:
 
 @contextmanager
 def changing_notes(data: Path) -> Generator[list[Note]]:
-    """The notes while nobody else changes them; the list is written back if it changed."""
+    """The notes under a lock; the list is written back if it changed."""
     private_dir(data)
     with exclusive(str(data / "agent-notes.lock"), "another writer of notes", wait=True):
         notes = read_notes(data)

@@ -79,7 +79,7 @@ def missing(data: Path, catalog: Catalog) -> tuple[str, ...]:
 
 @contextmanager
 def changing(data: Path) -> Generator[Catalog]:
-    """The catalog while nobody else changes it: two decisions at once would lose one."""
+    """The catalog under a lock: of two decisions at once, one would be lost."""
     private_dir(data)
     with exclusive(str(data / "catalog.lock"), "another review", wait=True):
         yield read_catalog(data)

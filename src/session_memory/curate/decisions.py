@@ -1,4 +1,4 @@
-"""Decisions carried out: read the catalog, decide, write its files, tell the store.
+"""Carries decisions out: read the catalog, decide, write its files, update the store.
 
 Every front end calls these functions. `review.py` holds the rules as pure functions.
 """
@@ -338,7 +338,7 @@ def make_text_cleaner(context: CurateContext) -> Clean:
 def _carry_out(
     context: CurateContext, decide: Callable[[Catalog], Sequence[Decision]], dry_run: bool
 ) -> Sequence[Decision]:
-    """Decide while nobody else does, and write what changed."""
+    """Decide under a lock, and write what changed."""
     with _catalog_to_change(context, dry_run) as catalog:
         _warn_of_missing(context, catalog)
         decisions = decide(catalog)
@@ -365,7 +365,7 @@ def _catalog_to_change(context: CurateContext, dry_run: bool) -> Generator[Catal
 
 
 def _update_statuses(context: CurateContext, catalog: Catalog) -> None:
-    """Tell the store the status of every pattern it knows, in case an earlier run was cut off.
+    """Update the status of every pattern in the store, in case an earlier run was cut off.
 
     A pattern whose file is lost keeps its status in the store: a rejection outlives the file.
     """

@@ -28,7 +28,7 @@ from session_memory.curate.review import OURSELVES
 
 Rewrite = Callable[[str], str]
 """From a text to the same text without the words that must go."""
-_KEPT = frozenset({"id", "kind", "status", "action", "superseded_by"})
+_WORDLESS = frozenset({"id", "kind", "status", "action", "superseded_by"})
 """Fields that hold no words of a session."""
 _CURE = re.compile(r" `[^`]*` (?:helped in \d+ of \d+ sessions|fails, `[^`]*` works)\.$")
 """The end of a text made by detection; the commands may come from a forgotten session."""
@@ -140,7 +140,7 @@ def _reworded(value: Any, rewrite: Rewrite) -> Any:
             return rewrite(value)
         case dict():
             table = cast("dict[str, Any]", value)
-            return {k: v if k in _KEPT else _reworded(v, rewrite) for k, v in table.items()}
+            return {k: v if k in _WORDLESS else _reworded(v, rewrite) for k, v in table.items()}
         case list() | tuple():
             return [_reworded(item, rewrite) for item in cast("list[Any]", value)]
         case _:
@@ -186,7 +186,7 @@ def _reworded_unless_typed(pattern: Pattern, rewrite: Rewrite) -> Pattern:
 
 
 def _typed(pattern: Pattern) -> frozenset[str]:
-    """The texts that a person wrote: by editing, in the file, or approved as somebody edited it."""
+    """The texts that a person wrote: by editing, in the file, or approved after an edit."""
     typed = {pattern.text} if pattern.is_edited else set[str]()
     before = pattern.versions[0].text
     for version in pattern.versions:

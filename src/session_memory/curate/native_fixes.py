@@ -112,7 +112,7 @@ def _restored(fix: Applied, lines: list[str], before: str) -> str:
     anchor = fix.new or fix.above
     places = [number for number, line in enumerate(lines) if anchor and line == anchor]
     if fix.new and not places and fix.old in lines:
-        return before  # it was never replaced, or somebody put it back
+        return before  # it was never replaced, or was put back
     if len(places) == 1 and fix.new:
         lines[places[0]] = fix.old
         return "".join(lines)
@@ -145,7 +145,7 @@ def _replace(data: Path, fix: Applied, before: str, after: str, why: str) -> Non
 
 
 def _others(data: Path, applied: Applied) -> list[Applied]:
-    return [one for one in read_applied(data) if one.id != applied.id]
+    return [other for other in read_applied(data) if other.id != applied.id]
 
 
 def _write(data: Path, applied: Iterable[Applied]) -> None:

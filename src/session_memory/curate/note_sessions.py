@@ -1,4 +1,4 @@
-"""Which session wrote a note, where the agent did not say: its log tells, once it is captured."""
+"""Which session wrote a note, where the agent did not say: its log shows it, once captured."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def writer_of(store: SessionReader, note: Note) -> Session | None:
     at_that_time = SessionQuery(flavor=note.flavor, since=note.at, until=note.at + 1)
     under_way = [s for s in store.sessions(at_that_time) if s.project_key in keys]
     distances = [(distance, s) for s in under_way if (distance := _distance(store, s, note.at))]
-    return min(distances, key=lambda one: one[0])[1] if distances else None
+    return min(distances, key=lambda pair: pair[0])[1] if distances else None
 
 
 def _distance(store: SessionReader, session: Session, at: int) -> int | None:

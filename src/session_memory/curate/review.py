@@ -367,7 +367,7 @@ def _append(catalog: Catalog, entry: Proposal | Pattern, version: PatternVersion
     earlier = entry.versions if isinstance(entry, Pattern) else ()
     number, revision = len(earlier) + 1, catalog.revision + 1
     version = replace(version, number=number, revision=revision)
-    # A text that somebody is editing in the file is not ours to overwrite before it is decided on.
+    # A text that is being edited in the file must not be overwritten before its decision.
     decided: tuple[Action, ...] = ("approve", "edit")
     keeps = isinstance(entry, Pattern) and entry.is_edited and version.action not in decided
     text = entry.text if keeps else version.text

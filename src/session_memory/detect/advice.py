@@ -1,7 +1,7 @@
 """Which candidates are worth writing down as rules, and why the others are left out.
 
 Better silent than wrong: a candidate without a rule that can be read aloud is no advice, however
-often it recurs, and of several candidates for one cause only one is told.
+often it recurs, and of several candidates for one cause only one is shown.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def cluster(
     few = tuple(islice(everything, FEW))
     counts = second = None
     if len(few) < FEW:
-        evidence = _known(few)
+        evidence = _as_evidence(few)
     elif not single_sessions:
         counts, second = count_keys(chain(few, everything)), KeyCounts(second=True)
     del few, everything
@@ -46,7 +46,7 @@ def cluster(
     return candidates_of(fold, statuses, single_sessions=single_sessions)
 
 
-def _known(sessions: Sequence[Mined]) -> Evidence:
+def _as_evidence(sessions: Sequence[Mined]) -> Evidence:
     return lambda: sessions
 
 

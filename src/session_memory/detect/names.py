@@ -72,7 +72,7 @@ def find_loci(
     A `second` table counts again what the first one keeps.
     """
     loci = Loci()
-    noted = second.known if second is not None else frozenset[str]()
+    noted = second.recurring if second is not None else frozenset[str]()
     for mined in evidence:
         recurring: list[Signal] = []
         for signal in mined.signals:

@@ -46,12 +46,12 @@ _SAYS_NOTHING = compiled(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$", 
 def is_ordinary_command(locus: str) -> bool:
     """Whether a failure of this command is part of ordinary work."""
     steps = locus.split(" && ")
-    return _is_one_of(steps[-1], _STOP_AT_CONFLICT) or all(
-        _is_one_of(step, _QUERIES) for step in steps
+    return _is_any_of(steps[-1], _STOP_AT_CONFLICT) or all(
+        _is_any_of(step, _QUERIES) for step in steps
     )
 
 
-def _is_one_of(step: str, names: tuple[str, ...]) -> bool:
+def _is_any_of(step: str, names: tuple[str, ...]) -> bool:
     return step.startswith(names) and step.removesuffix(" <args>") in names
 
 

@@ -64,7 +64,7 @@ class _Call(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The program with what it is told to do, at most three words."""
+        """The program with its subcommand, at most three words."""
         names = [self.program]
         for word in map(_base, self.plain[:2]):
             if not _NAME.match(word):
@@ -203,4 +203,4 @@ def _base(word: str) -> str:
 
 
 def _is_short(*commands: str) -> bool:
-    return all("\n" not in one and len(one) <= _EXAMPLE_CHARS for one in commands)
+    return all("\n" not in command and len(command) <= _EXAMPLE_CHARS for command in commands)

@@ -39,12 +39,12 @@ def report(candidates: Sequence[Candidate]) -> str:
     """The whole report; nothing in it drives a terminal."""
     if not candidates:
         return "Nothing to write down."
-    return "\n\n".join(_paragraph(at, one) for at, one in enumerate(candidates, 1))
+    return "\n\n".join(_paragraph(at, candidate) for at, candidate in enumerate(candidates, 1))
 
 
 def left_out(candidates: Sequence[Candidate]) -> str:
     """How many candidates are no rules, by reason."""
-    reasons = Counter(one.left_out for one in candidates if one.left_out)
+    reasons = Counter(candidate.left_out for candidate in candidates if candidate.left_out)
     counted = ", ".join(f"{count} ({reason})" for reason, count in reasons.most_common())
     return f"Left out: {counted}"
 

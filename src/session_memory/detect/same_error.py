@@ -95,7 +95,7 @@ def error_text(line: str) -> ErrorText:
 
 
 def is_exact(first: ErrorText, second: ErrorText) -> bool:
-    """The same words, or a telling part of one line in the other."""
+    """The same words, or a distinctive part of one line in the other."""
     if not first.exact or not second.exact:
         return False
     if first.exact == second.exact:

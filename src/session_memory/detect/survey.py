@@ -19,19 +19,19 @@ _PLACES = 1 << _BITS  # two bits each, so that a table takes 4 MB
 _IN_BYTE = 4
 _KEY_BITS = 32
 _ANY_WORD = -1
-_KNOWN = 65_536
+_MOST_RECURRING = 65_536
 
 
 class KeyCounts:
     """How often each key came: never, once, or more often."""
 
-    __slots__ = ("_shift", "_table", "known")
+    __slots__ = ("_shift", "_table", "recurring")
 
     def __init__(self, *, second: bool = False) -> None:
         """A second table has other collisions than the first, so that both together keep less."""
         self._table = bytearray(_PLACES // _IN_BYTE)
         self._shift = _KEY_BITS - _BITS if second else 0
-        self.known: set[str] = set()
+        self.recurring: set[str] = set()
         """Some patterns all keys of which recur: most signals are of one, and need no look."""
 
     @classmethod
@@ -50,18 +50,18 @@ class KeyCounts:
     def from_bytes(cls, table: bytes) -> KeyCounts:
         """What `to_bytes` gave, of a first table."""
         counts = cls.__new__(cls)
-        counts._table, counts._shift, counts.known = bytearray(table), 0, set()
+        counts._table, counts._shift, counts.recurring = bytearray(table), 0, set()
         return counts
 
     def count(self, mined: Mined, *, words: bool = True) -> None:
         """Count what a session shows; of errors, their words too."""
-        self.add(session_keys(mined, self.known, words=words))
+        self.add(session_keys(mined, self.recurring, words=words))
         for signal in mined.signals:
             if (
-                signal.pattern not in self.known
+                signal.pattern not in self.recurring
                 and not signal.about
                 and signal.said is None
-                and len(self.known) < _KNOWN
+                and len(self.recurring) < _MOST_RECURRING
                 and self.recurs(_hash(signal.pattern))
                 and (
                     not words
@@ -69,7 +69,7 @@ class KeyCounts:
                     or all(key == _ANY_WORD or self.recurs(key) for key in error_keys(signal.locus))
                 )
             ):
-                self.known.add(signal.pattern)
+                self.recurring.add(signal.pattern)
 
     def add(self, keys: Iterable[int]) -> None:
         """Count these keys."""
@@ -87,7 +87,7 @@ class KeyCounts:
 
     def keeps(self, mined: Mined, signal: Signal) -> bool:
         """Whether a second session may show the same, near duplicates left aside."""
-        if signal.pattern in self.known:
+        if signal.pattern in self.recurring:
             return True
         table, shift = self._table, self._shift
         for key in signal_keys(mined, signal):
@@ -144,7 +144,7 @@ def signal_keys(mined: Mined, signal: Signal) -> tuple[int, ...]:
     return (branch, start) if signal.rule and signal.type == "cure" else (branch,)
 
 
-@lru_cache(maxsize=_KNOWN)  # every pass over the evidence asks again
+@lru_cache(maxsize=_MOST_RECURRING)  # every pass over the evidence asks again
 def error_keys(locus: str) -> tuple[int, ...]:
     """The key of an error's branch, then one for each of its words at its place."""
     return _shape_keys(shape(locus, masked=True))

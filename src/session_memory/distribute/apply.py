@@ -40,7 +40,7 @@ def distribute(
     versions: Callable[[], Mapping[str, int]],
     clock: Callable[[], int],
 ) -> tuple[Plan, ApplyResult]:
-    """Plan and carry out while nobody else distributes, and record what was given since when.
+    """Plan and carry out under a lock, and record what was given since when.
 
     `versions` are the current versions of patterns. It is called only when something is given: a
     catalog that cannot be read must not stop an undo.
@@ -126,7 +126,7 @@ def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_users(change: Change, ledger: Ledger, entry: Entry) -> bool:
-    """Whether somebody created the file again since: it holds no block of ours."""
+    """Whether the file was created again since: it holds no block of ours."""
     return change.kind == "block" and sort_blocks(change.before, ledger.seal, entry).ours is None
 
 

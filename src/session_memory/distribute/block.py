@@ -1,4 +1,4 @@
-"""The managed block: our few lines in a file that belongs to somebody else.
+"""The managed block: our few lines in a file that is not ours.
 
 Pure functions of bytes. A file may hold several blocks, each of another writer; whatever stands
 outside the two marker lines of the one that is ours is never changed. Taking it out again gives the
@@ -81,7 +81,7 @@ def put_block(data: bytes | None, ours: Block | None, lines: Sequence[str], seal
         raise Refused("this is not a text file", hint="agents read UTF-8")
     for line in lines:
         if "\n" in line or BEGIN in line or END in line or _FENCE.match(line.encode()):
-            raise ValueError(f"this line could not be told from what is around it: {line!r}")
+            raise ValueError(f"this line cannot be distinguished from its surroundings: {line!r}")
     if not lines:
         return take_block(whole, ours)
     if ours is not None:

@@ -1,7 +1,7 @@
 """Reads and replaces files of a repository, which is taken to be hostile.
 
 A link may lead within the repository only; directories are entered one by one without following
-links, so that nobody can swap one between reading and writing.
+links, so that none can be swapped between reading and writing.
 """
 
 from __future__ import annotations

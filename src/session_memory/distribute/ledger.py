@@ -114,7 +114,7 @@ def write_ledger(data: Path, ledger: Ledger) -> None:
 
 @contextmanager
 def distributing(data: Path) -> Generator[Ledger]:
-    """The ledger while nobody else distributes."""
+    """The ledger under a lock."""
     private_dir(data)
     with exclusive(str(data / "distribution.lock"), "another distribute", wait=True):
         yield read_ledger(data)

@@ -50,7 +50,7 @@ class DistributeRequest(msgspec.Struct, frozen=True):
     only: str | None = None
     """The root of the one repository to plan for."""
     force: bool = False
-    """Overwrite blocks that somebody edited."""
+    """Overwrite blocks that were edited by hand."""
 
 
 def make_plan(

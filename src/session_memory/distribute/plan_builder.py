@@ -156,7 +156,7 @@ class PlanBuilder:
         return False
 
     def skill_edit(self, file: TargetFile, content: FileContent) -> bytes | None:
-        """The content of a skill if somebody edited it."""
+        """The content of a skill if it was edited by hand."""
         if content.data is None:
             return None
         state = skill_state(content.data, self.seal, self.entries.get(file))
@@ -172,5 +172,5 @@ class PlanBuilder:
 
 
 def block_edit(blocks: Blocks) -> bytes | None:
-    """The content of our block if somebody edited it."""
+    """The content of our block if it was edited by hand."""
     return blocks.ours.content if blocks.ours is not None and blocks.is_edited else None

@@ -55,7 +55,7 @@ def reach(lesson: Lesson, repos: Iterable[Repo], default_domain: str) -> frozens
     """Keys of the repositories a lesson is for.
 
     Those it was seen in; if it was seen in several of one domain, all of that domain. The default
-    domain holds whatever nobody assigned, so it does not count.
+    domain holds whatever has no assigned domain, so it does not count.
     """
     all_repos = list(repos)
     own_keys = {repo.key for repo in all_repos if repo.key in lesson.repos}

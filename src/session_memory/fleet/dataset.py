@@ -81,7 +81,7 @@ class Dataset:
             )
 
     def check_writable(self) -> None:
-        """Raise where no such folder can be made; object storage tells when it is written to."""
+        """Raise where no such folder can be made; object storage fails only at a write."""
         if not isinstance(self._fs, pafs.LocalFileSystem):
             return
         folder = self._root

@@ -100,7 +100,9 @@ def export_store(store: Store, to: Dataset, *, events: bool, signals: bool = Tru
 def exported_sessions(store: Store, *, events: bool) -> Iterator[ExportedSession]:
     """Every session of a store, in the order of an export."""
     everyone = {session.id: session for session in store.sessions(SessionQuery())}
-    ordered = sorted(((_owner(everyone, one), one.id) for one in everyone.values()), reverse=True)
+    ordered = sorted(
+        ((_owner(everyone, each), each.id) for each in everyone.values()), reverse=True
+    )
     for _, family in groupby(ordered, lambda pair: part_name(pair[0])):
         owners = {number: owner for owner, number in family}
         mined = {
@@ -115,8 +117,8 @@ def exported_sessions(store: Store, *, events: bool) -> Iterator[ExportedSession
                 repo=None if row is None else row.repo,
                 roots=() if row is None else row.roots,
                 injections=tuple(
-                    (one.at, one.given, one.held)
-                    for one in store.live.injections(session.flavor, session.external_id)
+                    (injection.at, injection.given, injection.held)
+                    for injection in store.live.injections(session.flavor, session.external_id)
                 ),
                 raw=_raw(store, number) if events else None,
             )

@@ -94,7 +94,7 @@ def _headers(connection: Connection) -> list[_Header]:
 
 
 def _owner(parent_of: dict[int, int], number: int) -> int:
-    for _ in range(_LEVELS):  # somebody may have sent a circle
+    for _ in range(_LEVELS):  # a client may have sent a circle
         parent = parent_of.get(number)
         if parent is None:
             break
@@ -184,7 +184,7 @@ def _effects(connection: Connection) -> Iterator[Effect]:
 
 
 def _read(body: bytes | None, kind: type[Any]) -> Any:
-    """What somebody's machine sent; None where it does not read as that."""
+    """What a client sent; None where it cannot be decoded."""
     try:
         return msgspec.json.decode(body or b"", type=kind)
     except _UNREADABLE:

@@ -46,7 +46,7 @@ def measure_all(fleet: Mined, material: MeasureInput, policy: Measure, now_ms: i
     engine, places, mining = fleet
     statuses = read_statuses(places.source)
     clusters = cluster_all(fleet, statuses, FleetQuery())
-    merged: Mapping[str, tuple[str, ...]] = {one.id: one.merged for one in clusters}
+    merged: Mapping[str, tuple[str, ...]] = {cluster.id: cluster.merged for cluster in clusters}
     material = msgspec.structs.replace(material, aliases=merged)
     names = names_watched(material)
     shares = engine.shares(mining.parts)

@@ -22,7 +22,7 @@ class Engine(Protocol):
     ) -> Iterator[T]:
         """Call a function with each of these arguments; results as they come, in any order.
 
-        So nobody needs memory for all of them. A call may be repeated, on another machine, when
+        So no process needs memory for all of them. A call may be repeated, on another machine, when
         its worker is lost.
         """
         ...

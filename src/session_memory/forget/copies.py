@@ -13,7 +13,7 @@ from session_memory.core.forget import ForgottenSessions, Remains
 from session_memory.file_names import text_to_name
 from session_memory.forget.report import ForgetContext, ForgetReport
 from session_memory.paths import Paths
-from session_memory.store.damage import UNCLAIMED, kept_files
+from session_memory.store.damage import UNCLAIMED, damaged_copies
 from session_memory.store.swap import ASIDE
 
 _COPIED_BY = {
@@ -38,13 +38,13 @@ def other_copies(paths: Paths) -> tuple[Remains, ...]:
         for path in dict.fromkeys(write.path for write in written if write.by == command)
         if _exists(path)
     )
-    return (*kept_copies(paths.data), *outside)
+    return (*own_copies(paths.data), *outside)
 
 
-def kept_copies(data: Path) -> tuple[Remains, ...]:
+def own_copies(data: Path) -> tuple[Remains, ...]:
     """Copies within our own directory: the user's way back, so only the user deletes them."""
     copies: list[Remains] = []
-    for name in kept_files(str(data)):
+    for name in damaged_copies(str(data)):
         why = (
             "a damaged database, kept aside; `session-memory store repair --delete-kept` deletes it"
         )

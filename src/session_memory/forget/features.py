@@ -33,8 +33,8 @@ from session_memory.memory import forget as memories
 from session_memory.memory.user_lines import UserLines
 from session_memory.store.given_files import forget_given
 from session_memory.store.guard_files import drop_guards, read_guards
+from session_memory.store.line_choices import LineChoice, drop_choices, read_choices
 from session_memory.store.saved_searches import drop_searches, is_in_searches
-from session_memory.store.told_lines import LineChoice, drop_choices, read_choices
 from session_memory.team import forget as team
 from session_memory.worker.guard_table import drop_table, table_text
 from session_memory.worker.injection_pages import drop_pages, page_texts
@@ -127,15 +127,15 @@ def _is_in_recovery(context: ForgetContext, rewrite: Rewrite) -> bool:
 
 
 def _forget_fixes(context: ForgetContext, forgotten: ForgottenSessions) -> None:
-    drop_applied(context.paths.data, lambda one: one.root in forgotten.roots)
+    drop_applied(context.paths.data, lambda fix: fix.root in forgotten.roots)
 
 
 def _rewrite_fixes(context: ForgetContext, rewrite: Rewrite) -> None:
-    drop_applied(context.paths.data, lambda one: _is_in_fix(one, rewrite))
+    drop_applied(context.paths.data, lambda fix: _is_in_fix(fix, rewrite))
 
 
 def _is_in_fixes(context: ForgetContext, rewrite: Rewrite) -> bool:
-    return any(_is_in_fix(one, rewrite) for one in read_applied(context.paths.data))
+    return any(_is_in_fix(fix, rewrite) for fix in read_applied(context.paths.data))
 
 
 def _is_in_fix(fix: Applied, rewrite: Rewrite) -> bool:
@@ -157,7 +157,7 @@ def _rewrite_guards(context: ForgetContext, rewrite: Rewrite) -> None:
 def _is_in_guards(context: ForgetContext, rewrite: Rewrite) -> bool:
     choices = read_guards(context.paths.data).choices
     table = table_text(context.paths)
-    return rewrite(table) != table or any(_is_changed(rewrite, one) for one in choices)
+    return rewrite(table) != table or any(_is_changed(rewrite, choice) for choice in choices)
 
 
 def _is_changed(rewrite: Rewrite, choice: Choice) -> bool:
@@ -277,7 +277,7 @@ def forget_sessions(context: ForgetContext, forgotten: ForgottenSessions) -> For
     """Remove sessions, and projects without any session left, from every feature.
 
     Call it before the rows of the sessions go, so that a run that was cut off can be repeated, and
-    once more after: until then somebody else could still make something of them.
+    once more after: until then another process could still derive something from them.
     """
     report = ForgetReport()
     if forgotten.sessions:

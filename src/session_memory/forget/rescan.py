@@ -44,7 +44,7 @@ class RescanReport(msgspec.Struct):
     """Projects and sessions whose path or id holds something: those are never rewritten."""
 
     @property
-    def found(self) -> bool:
+    def has_matches(self) -> bool:
         """Whether anything holds what would be redacted."""
         return bool(self.events or self.fields or self.features)
 

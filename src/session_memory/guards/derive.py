@@ -17,7 +17,7 @@ from session_memory.core.loop.guards import Check, Condition
 from session_memory.hooks.entry import PLACES
 
 _QUOTED = re.compile(r"`([^`\n]+)`")
-_KNOWN = re.compile(
+_PROGRAM = re.compile(
     r"(?<![\w`./-])(npm|pnpm|yarn|bun|npx|bunx|pip3?|uv|poetry|pipenv|conda|rg|grep|jest|vitest"
     r"|pytest|unittest|docker|podman|docker-compose)(?![\w`/-]|\.\w)"
 )
@@ -52,7 +52,7 @@ def derive(text: str) -> Check | None:
         return f"⟦{len(terms) - 1}⟧"
 
     named = "".join(
-        piece if at % 2 else _KNOWN.sub(r"`\1`", piece)
+        piece if at % 2 else _PROGRAM.sub(r"`\1`", piece)
         for at, piece in enumerate(re.split(r"(`[^`\n]+`)", text))
     )
     masked = _ASIDE.sub("", _QUOTED.sub(keep, named))
@@ -199,7 +199,7 @@ def _protected(match: re.Match[str], terms: list[str]) -> Check | None:
         return None
     rest = match.string[match.end() :]
     cures = [command_condition(terms[index]) for index in _indices(rest)]
-    when = Condition("edit", paths=tuple(path for one in paths for path in one))
+    when = Condition("edit", paths=tuple(path for group in paths for path in group))
     return Check(when, tuple(cure for cure in cures if cure is not None))
 
 

@@ -48,14 +48,14 @@ def worked_since(when: Condition, past: Iterable[Past], after: int) -> Worked | 
     for session in past:
         for run in session.runs:
             at = run.at or session.at
-            if run.denied or not _tells(row, run):
+            if run.denied or not _shows_result(row, run):
                 continue
             if run.is_error:
                 failed.append(at)
             else:
                 worked.append(Worked(session.session, at))
     since = max(after, min(failed, default=0))
-    return max((one for one in worked if one.at > since), key=lambda one: one.at, default=None)
+    return max((each for each in worked if each.at > since), key=lambda each: each.at, default=None)
 
 
 def decided_at(choice: Choice | None, text: str) -> int:
@@ -65,7 +65,7 @@ def decided_at(choice: Choice | None, text: str) -> int:
     return choice.at
 
 
-def _tells(when: dict[str, Any], run: CommandRun) -> bool:
+def _shows_result(when: dict[str, Any], run: CommandRun) -> bool:
     """Whether how a line ended says how this command in it ended.
 
     It does where nothing but `&&` follows. What a pager shows of a check was judged by its words.

@@ -45,11 +45,11 @@ class _Memory(entry.Memory):
     """Remembers within this process alone."""
 
     def __init__(self) -> None:
-        self.marks, self.known = list[str](), set[str]()
+        self.marks, self.mark_set = list[str](), set[str]()
 
     def add(self, *marks: str) -> None:
         self.marks += marks
-        self.known.update(marks)
+        self.mark_set.update(marks)
 
 
 def replay(guard: Guard, events: Iterable[SessionEvent], root: str, cwd: str = "") -> list[Spoken]:

@@ -80,7 +80,11 @@ def concerns_of(guard: Guard) -> set[str]:
     The names are the hook's (`Call.concerns` in hooks/entry.py).
     """
     kind, commands = guard.when.kind, (guard.when, *guard.cures)
-    runs = {" ".join((one.starts or one.words)[:2]) for one in commands if one.kind == "run"}
+    runs = {
+        " ".join((command.starts or command.words)[:2])
+        for command in commands
+        if command.kind == "run"
+    }
     edits = {"edit": {EDITS}, "check": {EDITS}, "unread": {EDITS, READS}, "push": {"git push"}}
     return runs | edits.get(kind, set())
 

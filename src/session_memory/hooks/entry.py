@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 VERSION = 1
 PAYLOAD_LIMIT, LOG_LIMIT, STDIN_SECONDS = 1 << 20, 256 * 1024, 1.0
 LIMITS = {"id": 200, "path": 4096}
-SPOOL_LIMIT = 10_000  # records that may wait: a spool nobody drains must not fill the disk
+SPOOL_LIMIT = 10_000  # records that may wait: a spool that no worker empties must not fill the disk
 INJECTION_LIMIT = 9_500  # characters; Claude Code parks more than 10,000 in a file
 CUT_NOTE = "\n[shortened]"
 LAUNCHER = "session-memory-hook"  # stands in every entry of ours, whatever the file
@@ -56,7 +56,7 @@ SIGNS = (
     ("codex", "", "/rollout-"),
     ("claude", "CLAUDE_CODE_SESSION_ID", "/.claude/"),
 )
-# They drop what a hook prints at a session's start, and take it beside a tool's result.
+# They drop what a hook prints at a session's start, and take it with a tool's result.
 MEMORY_WITH_TOOL = ("grok",)
 # Their models are given nothing that a hook prints.
 NO_MEMORY = ("cursor",)
@@ -389,7 +389,7 @@ def log_error(home: str, event: str, what: str) -> None:
 
 
 def worker_runs(home: str) -> bool:
-    """Whether somebody holds the worker's lock, which dies with its holder."""
+    """Whether a process holds the worker's lock, which ends with its holder."""
     try:
         descriptor = os.open(os.path.join(home, "worker.lock"), os.O_RDWR)
     except OSError:
@@ -412,7 +412,7 @@ def worker_runs(home: str) -> bool:
 
 
 def start(home: str, words: list[str]) -> None:
-    """Start the worker detached; nothing of it is waited for."""
+    """Start the worker detached; the hook does not wait for it."""
     if sys.platform == "win32":
         import subprocess
 
@@ -509,13 +509,13 @@ def normal_remote(url: str) -> str:
     if scheme.lower() == "file" or (not divider and (rest[:1] in "/\\" or rest[1:2] == ":")):
         return ""
     rest = rest.rpartition("@")[2].partition("?")[0].partition("#")[0]
-    host, found, path = rest.partition("/" if divider else ":")
+    host, separator, path = rest.partition("/" if divider else ":")
     before, colon, port = host.rpartition(":")
     host = before if divider and colon and (not port or port.isdecimal()) else host
     inner = host[1:-1] if host[:1] + host[-1:] == "[]" else ""
     plain = host.replace(".", "").replace("_", "").replace("-", "")
     named = len(host) > 1 and host.isascii() and host[0].isalnum() and plain.isalnum()
-    if not found or not (named or (inner and not inner.strip("0123456789abcdefABCDEF:"))):
+    if not separator or not (named or (inner and not inner.strip("0123456789abcdefABCDEF:"))):
         return ""
     path = "/".join([part for part in path.split("/") if part])
     path = path[:-4] if path.endswith(".git") else path
@@ -528,7 +528,7 @@ def read_text(path: str) -> str:
 
 
 def is_switched_off(root: str) -> bool:
-    """Whether the repository asks to be left alone; a file that cannot be read asks for it too."""
+    """Whether the repository opts out; a file that cannot be read counts as opting out."""
     data = read_small(os.path.join(root, ".session-memory.toml"))
     if data is None:
         return False
@@ -546,8 +546,8 @@ def compose(page: "Mapping[str, object]", session: str) -> tuple[str, list[str],
     held: list[str] = []
     text = f"Today is {time.strftime('%Y-%m-%d')}.\n\n{page.get('text') or ''}".rstrip()
     if len(text) > INJECTION_LIMIT:
-        kept = text[: INJECTION_LIMIT - len(CUT_NOTE)]
-        text = kept[: kept.rfind("\n")] + CUT_NOTE
+        head = text[: INJECTION_LIMIT - len(CUT_NOTE)]
+        text = head[: head.rfind("\n")] + CUT_NOTE
     room, sections = INJECTION_LIMIT - len(text), page.get("sections")
     for section in filter(_is_object, sections if _is_list(sections) else []):
         name, body, trial = str(section.get("id")), str(section.get("text")), section.get("trial")
@@ -659,14 +659,14 @@ def is_time_for_memory(
 def is_double(
     arguments: list[str], settings: "Mapping[str, object]", record: "Mapping[str, object]"
 ) -> bool:
-    """Whether a package of the agent's calls, and hooks that `init` wrote call as well."""
+    """Whether an agent's package calls and hooks that `init` wrote call as well."""
     if arguments[2:3] != ["package"]:
         return False
     places, cwd = settings.get("init_hooks"), record.get("cwd")
-    known = places.get(str(record["flavor"])) if _is_object(places) else None
+    hook_files = places.get(str(record["flavor"])) if _is_object(places) else None
     levels = project_levels(cwd) if isinstance(cwd, str) else []
     approvals: dict[str, list[str]] = {}  # of each file; a project in the home has the user's files
-    for place in filter(_is_list, known if _is_list(known) else []):
+    for place in filter(_is_list, hook_files if _is_list(hook_files) else []):
         path, *others = map(str, place)
         for file in [path] if os.path.isabs(path) else [os.path.join(up, path) for up in levels]:
             approvals.setdefault(file, others)
@@ -686,7 +686,7 @@ def answer(client: str, text: str, event: str) -> dict[str, object]:
 
 
 # --- guards: what approved rules check mechanically. The table is made by guards/table.py ---------
-TABLE, TABLE_VERSION = "guards.json", 2  # beside this file
+TABLE, TABLE_VERSION = "guards.json", 2  # next to this file
 EDITS, READS = "*edits", "*reads"
 BEFORE_TOOL = ("pre_tool_use", "before_tool", "tool_execute_before")
 TURN_ENDS = ("stop", "after_agent")
@@ -696,7 +696,7 @@ STATE_LIMIT = 1 << 18  # bytes that are remembered of one session
 UNSURE = "\0"  # in a word: something that only the shell knows
 PATCH, PATCH_LINES = "*** Begin Patch", ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 KEYWORDS = ("then", "do", "else", "if", "elif", "while", "until", "!", "{", "}")
-OPAQUE = ("eval", "source", ".")  # afterwards nobody knows the directory
+OPAQUE = ("eval", "source", ".")  # afterwards the directory is unknown
 # Lists of words are texts with blanks around each word, as above (`among`).
 # Programs that run the rest of their words, and options of such programs that take a value.
 WRAPPERS = " sudo doas env time nice nohup command exec builtin timeout stdbuf "
@@ -929,10 +929,10 @@ def inner_words(words: list[str]) -> list[str]:
 
 def layers(words: list[str]) -> list[list[str]]:
     """A call, and what it runs where it is a runner's: `uv run python -m pip` runs pip."""
-    found = [words]
-    while len(found) < 4 and (inner := inner_words(found[-1])):
-        found.append(inner)
-    return found
+    calls = [words]
+    while len(calls) < 4 and (inner := inner_words(calls[-1])):
+        calls.append(inner)
+    return calls
 
 
 def directory_after(words: list[str], cwd: str) -> str:
@@ -940,8 +940,8 @@ def directory_after(words: list[str], cwd: str) -> str:
     place = words[1] if words[1:] else "~"
     if words[2:] or UNSURE in cwd + place or place[:1] == "-":
         return UNSURE
-    found = os.path.normpath(os.path.join(cwd, os.path.expanduser(place)))
-    return found if os.path.isabs(found) else UNSURE
+    target = os.path.normpath(os.path.join(cwd, os.path.expanduser(place)))
+    return target if os.path.isabs(target) else UNSURE
 
 
 def calls_of(
@@ -949,7 +949,7 @@ def calls_of(
 ) -> "list[tuple[list[str], str, list[str]]] | None":
     """Each call of a command line: its words, the directory it runs in, the files it writes.
 
-    The directory is "" where it may have changed, UNSURE where it did and nobody knows to which.
+    The directory is "" where it may have changed, UNSURE where it changed to an unknown one.
     None where the line cannot be read for sure.
     """
     pieces = shell_pieces(command) if len(command) <= 1 << 14 else None
@@ -989,7 +989,7 @@ def calls_of(
 
 
 def plain_words(words: list[str]) -> list[str]:
-    """The program and what it is told to do, without options."""
+    """The program and its subcommand, without options."""
     plain, skip = [os.path.basename(words[0])], False
     for word in words[1:]:
         if skip or word[:1] == "-":
@@ -1129,7 +1129,9 @@ class Call:
         self.calls: list[tuple[list[str], str, list[str]]] | None = []
         self.reads, self.edits, self.handed = list[str](), list[str](), list[str]()
         paths = [values.get(key) for key in PATH_KEYS]
-        found = [os.path.join(cwd, path) for path in paths if isinstance(path, str) and path][:1]
+        first_path = [os.path.join(cwd, path) for path in paths if isinstance(path, str) and path][
+            :1
+        ]
         if patch:
             lines = [line for line in patch.splitlines() if line.startswith(PATCH_LINES)]
             self.edits = [os.path.join(cwd, line.partition(": ")[2].strip()) for line in lines]
@@ -1146,14 +1148,16 @@ class Call:
                 places = [path for path in places if UNSURE not in path and os.path.isfile(path)]
                 if changes_files(words):
                     scripts = [words[at + 1 : at + 2] for at, w in enumerate(words) if w == "-f"]
-                    told = [os.path.join(place, name) for script in scripts for name in script]
-                    self.edits += [path for path in places if path not in told]
+                    script_files = [
+                        os.path.join(place, name) for script in scripts for name in script
+                    ]
+                    self.edits += [path for path in places if path not in script_files]
                 self.edits += [os.path.join(place, write) for write in writes if place]
                 self.reads += places
         elif name in EDIT_TOOLS:
-            self.edits = found
+            self.edits = first_path
         elif name in READ_TOOLS:
-            self.reads = found
+            self.reads = first_path
         typed = [words for words, _, _ in self.calls or () if words]
         # Each call with the directory it works in, and what a runner runs by it.
         self.runs = [(layers(w), place_of(w, cwd)) for w, cwd, _ in self.calls or () if w]
@@ -1183,7 +1187,7 @@ class Call:
             if any({*wanted[1:]} <= {*words} for words in named):
                 return True
         text = " ".join(wanted)
-        return " " in text and any(f" {text} " in one for one in self.handed)
+        return " " in text and any(f" {text} " in line for line in self.handed)
 
 
 class Memory:
@@ -1193,18 +1197,18 @@ class Memory:
         name = f"{record.get('session')}\0{record.get('agent', '')}"
         self.path = os.path.join(home, "guards", sha256(name.encode()).hex())
         self.marks = (read_small(self.path) or b"").decode("ascii", "replace").split()
-        self.known = {*self.marks}
+        self.mark_set = {*self.marks}
 
     def last(self, mark: str) -> int:
         """Where a mark stands for the last time; -1: nowhere."""
-        if mark not in self.known:
+        if mark not in self.mark_set:
             return -1
         return len(self.marks) - 1 - self.marks[::-1].index(mark)
 
     def add(self, *marks: str) -> None:
-        """Remember; where that fails, everything is forgotten, for half of it would mislead."""
+        """Remember marks; if that fails, forget all of them, since half would mislead."""
         self.marks += marks
-        self.known.update(marks)
+        self.mark_set.update(marks)
         data = "".join(f"{mark}\n" for mark in marks).encode("ascii", "replace")
         try:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)  # private by the umask
@@ -1248,16 +1252,16 @@ def guards_for(
         raise HookError("the table of guards is damaged")
     levels = project_levels(cwd)
     names = [sha256(os.fsencode(name)).hex() for name in levels]
-    known = [at for at, name in enumerate(names) if name in places]
-    root = levels[known[0] if known else -1]
-    if not known:
+    levels_here = [at for at, name in enumerate(names) if name in places]
+    root = levels[levels_here[0] if levels_here else -1]
+    if not levels_here:
         names = [sha256(os.fsencode(name)).hex() for name in relatives(levels)]
     here = next((places[name] for name in names if name in places), None)
     if not _is_list(here) or any(map(is_switched_off, levels)):
         return [], ""
     if concerns is not None:
-        found = [named.get(name) for name in concerns]
-        wanted = {at for numbers in found if _is_list(numbers) for at in numbers}
+        guard_numbers = [named.get(name) for name in concerns]
+        wanted = {at for numbers in guard_numbers if _is_list(numbers) for at in numbers}
         here = [at for at in here if at in wanted]
     rows = [lines[at].rstrip(b",") for at in here if isinstance(at, int)]
     table, whole = read_object(b'{"guards":[' + b",".join(rows) + b"]}")
@@ -1267,14 +1271,14 @@ def guards_for(
 
 
 def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) -> bool:
-    """Whether a call is what a guard is against; False wherever that is not sure."""
+    """Whether a call is one that a guard forbids; False where that is not certain."""
     when = guard["when"]
     kind = when["kind"]
     if kind == "push":
         is_moved = False  # whether the line has left the branch that is checked out now
         for (words, *_), place in call.runs:
-            known = "" if is_moved or place == UNSURE else place
-            if pushes_to(words, known, when["branches"]) and not is_elsewhere(place, root):
+            branch_place = "" if is_moved or place == UNSURE else place
+            if pushes_to(words, branch_place, when["branches"]) and not is_elsewhere(place, root):
                 return True
             is_moved |= moves(words)
         return False
@@ -1301,8 +1305,8 @@ def is_met(guard: "Mapping[str, Any]", call: Call, root: str, memory: Memory) ->
     if kind == "edit":
         short = [path[len(root) + 1 :].replace(os.sep, "/") for path in inside]
         return any(fits(pattern, path) for pattern in when["paths"] for path in short)
-    if kind == "unread" and "b" in memory.known:
-        return any(os.path.isfile(path) and mark_of(path) not in memory.known for path in inside)
+    if kind == "unread" and "b" in memory.mark_set:
+        return any(os.path.isfile(path) and mark_of(path) not in memory.mark_set for path in inside)
     return False
 
 
@@ -1310,7 +1314,7 @@ def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
     """Whether a call does what a guard asked for."""
     when = guard["when"]
     if when["kind"] == "unread":
-        return any(mark_of(path) not in memory.known for path in call.reads)
+        return any(mark_of(path) not in memory.mark_set for path in call.reads)
     cures = guard.get("cures", ())
     if when["kind"] == "check" and any(map(call.has_run, cures)):
         return True
@@ -1318,30 +1322,30 @@ def is_followed(guard: "Mapping[str, Any]", call: Call, memory: Memory) -> bool:
 
 
 def note(record: dict[str, object], field: str, name: str) -> None:
-    """Let the record say what a guard did, or what its trial arm held back."""
-    kept = record.setdefault(field, [])
-    if _is_list(kept) and name not in kept:
-        kept.append(name)
+    """Add to the record what a guard did, or what its trial arm held back."""
+    names = record.setdefault(field, [])
+    if _is_list(names) and name not in names:
+        names.append(name)
 
 
 def before_tool(
     guards: "list[dict[str, Any]]", root: str, record: dict[str, object], call: Call, memory: Memory
 ) -> "list[dict[str, Any]]":
-    """The guards that speak to a call; remembers what it does, and what became of earlier words."""
+    """The guards that warn of a call; notes what it does and how earlier warnings ended."""
     spoken: list[dict[str, Any]] = []
     marks: list[str] = []
     for guard in guards:
         name = str(guard["id"])
-        said = "s:" + name in memory.known
+        said = "s:" + name in memory.mark_set
         met = is_met(guard, call, root, memory)
-        if said and "d:" + name not in memory.known:
+        if said and "d:" + name not in memory.mark_set:
             what = "followed" if is_followed(guard, call, memory) else ""
             what = "overridden" if met and guard["mode"] != "deny" else what
             if what:
                 note(record, "given", f"guard:{name}:{what}")
                 marks.append("d:" + name)
         if met and is_held(guard, record):
-            if "h:" + name not in memory.known:
+            if "h:" + name not in memory.mark_set:
                 note(record, "held", "pattern:" + name)
                 marks.append("h:" + name)
         elif met and (not said or guard["mode"] != "hint"):
@@ -1350,11 +1354,13 @@ def before_tool(
         if guard["when"]["kind"] == "check" and is_followed(guard, call, memory):
             marks.append("c:" + name)
     kinds = [guard["when"]["kind"] for guard in guards]
-    if "unread" in kinds and "b" in memory.known:
+    if "unread" in kinds and "b" in memory.mark_set:
         marks += [mark_of(path) for path in (*call.reads, *call.edits)]
     if "check" in kinds and any(path.startswith(root + os.sep) for path in call.edits):
         marks.insert(0, "e")
-    fresh = [mark for mark in dict.fromkeys(marks) if mark[0] in "ec" or mark not in memory.known]
+    fresh = [
+        mark for mark in dict.fromkeys(marks) if mark[0] in "ec" or mark not in memory.mark_set
+    ]
     if fresh:
         memory.add(*fresh)
     for guard in spoken:
@@ -1365,7 +1371,7 @@ def before_tool(
 
 
 def is_held(guard: "Mapping[str, Any]", record: "Mapping[str, object]") -> bool:
-    """Whether this session is in the arm of a trial that does without the guard."""
+    """Whether this session is in the arm of a trial that does not get the guard."""
     if not guard.get("trial"):
         return False
     return not sha256(f"{record.get('session')}\0{guard['id']}".encode())[0] & 1
@@ -1382,11 +1388,11 @@ def at_stop(
         name = str(guard["id"])
         if guard["when"]["kind"] != "check" or memory.last("c:" + name) >= edited:
             continue
-        told = memory.last("t:" + name)
-        if told > edited and "d:" + name not in memory.marks[told:]:
+        last_spoken = memory.last("t:" + name)
+        if last_spoken > edited and "d:" + name not in memory.marks[last_spoken:]:
             note(record, "given", f"guard:{name}:overridden")
             marks.append("d:" + name)
-        if is_again or told > edited:
+        if is_again or last_spoken > edited:
             continue
         if is_held(guard, record):
             note(record, "held", "pattern:" + name)
@@ -1404,14 +1410,14 @@ def at_stop(
 def guard_answer(
     client: str, event: str, spoken: "list[dict[str, Any]]"
 ) -> dict[str, object] | None:
-    """What the client reads: the reason beside the call, a question, a refusal, or go on."""
+    """What the client reads: the reason added to the call, a question, a refusal, or go on."""
     if not spoken:
         return None
     able, text = GUARDED[client], "\n".join(str(guard["text"]) for guard in spoken)
     if event in TURN_ENDS:
         return {"decision": "block", "reason": text}
     modes = [str(guard["mode"]) for guard in spoken]
-    mode = next((one for one in ("deny", "ask") if one in modes and one in able), "")
+    mode = next((choice for choice in ("deny", "ask") if choice in modes and choice in able), "")
     if mode and "flat" in able:
         return {"decision": mode, "reason": text}
     answer: dict[str, object] = {"additionalContext": text}
@@ -1433,7 +1439,7 @@ def guards_say(
         spoken = say_after_tool(home, record)
     elif event in TURN_ENDS:
         memory = Memory(home, record)
-        if "e" in memory.known:  # without an edit there is nothing to check
+        if "e" in memory.mark_set:  # without an edit there is nothing to check
             is_again = folded(payload).get("stophookactive") is True
             spoken = at_stop(guards_for(record, (EDITS,))[0], record, is_again, memory)
     elif event in (AT_START[0], "session_created"):
@@ -1446,7 +1452,7 @@ def guards_say(
 def say_before_tool(
     home: str, record: dict[str, object], payload: "Mapping[str, object]"
 ) -> "list[dict[str, Any]]":
-    """The guards that speak beside a call, or keep their words for its result."""
+    """The guards that add words to a call, or keep them for its result."""
     call = Call(payload, str(record.get("cwd")))
     guards, root = guards_for(record, call.concerns())
     if not guards:
@@ -1559,7 +1565,7 @@ def main(arguments: list[str], environ: "Mapping[str, str]") -> None:
 
 
 if __name__ == "__main__":
-    sys.stderr = None  # Python 3.12 and later warn of a fork beside the thread that reads stdin
+    sys.stderr = None  # Python 3.12 and later warn of a fork while a thread reads stdin
     try:
         main(sys.argv[1:], os.environ)
     finally:

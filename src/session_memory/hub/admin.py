@@ -29,7 +29,7 @@ class Invited(msgspec.Struct, frozen=True):
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device, or an invite that nobody has used yet."""
+    """A device, or an unused invite."""
 
     id: str
     kind: str

@@ -37,7 +37,7 @@ FAILED_PER_SECOND, FAILED_BURST = 0.2, 20
 """Requests without a valid token, from one address."""
 PUSHES_AT_ONCE, PUSHES_WAITING = 2, 6
 """Further ones wait: taking a batch is work for a processor, and searches must not stand behind it.
-One at a time while somebody searches. So many may wait; others are told to come again, before their
+One at a time while a search runs. So many may wait; others are asked to retry, before their
 laptops give up."""
 SEARCHES_AT_ONCE = min(12, max(4, 2 * (os.cpu_count() or 1)))
 """Further ones wait for their turn: run all at once, each would be slow."""
@@ -103,7 +103,7 @@ class _Turns:
         self.pushing = 0
         """Including those that wait."""
         self.rested_at = 0.0
-        """When the next push may begin while somebody searches."""
+        """When the next push may begin while a search runs."""
 
 
 async def _search(turns: _Turns, hub: Hub, endpoint: Endpoint, call: Call) -> object:
@@ -160,7 +160,7 @@ def _serving(hub: Hub, endpoint: Endpoint, turns: _Turns) -> Callable[[Request],
             answer = await answering(turns, hub, endpoint, call)
         except RequestError as error:
             return _failed(error)
-        except ClientDisconnect:  # the request was cut off: nobody waits for an answer
+        except ClientDisconnect:  # the request was cut off: no client waits for an answer
             return Response(status_code=400)
         return Response(
             msgspec.json.encode(answer),

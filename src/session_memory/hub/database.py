@@ -114,7 +114,7 @@ class Part:
         self.project = project
 
     def lock(self) -> None:
-        """Until the end of the transaction nobody else changes this part.
+        """Until the end of the transaction no other connection changes this part.
 
         It is the only lock that a push or a forget waits for, so none can wait in a circle.
         """

@@ -46,7 +46,7 @@ class Call:
         self._request = request
 
     @property
-    def known(self) -> Caller:
+    def authenticated(self) -> Caller:
         """The caller of an endpoint that needs a token."""
         assert self.caller is not None
         return self.caller
@@ -118,68 +118,68 @@ def _join(call: Call, now: datetime) -> Answer:
 
 
 def _whoami(call: Call, _now: datetime) -> Answer:
-    with as_caller(call.pool, call.known) as connection:
-        return Answer(access.who_am_i(connection, call.known, __version__))
+    with as_caller(call.pool, call.authenticated) as connection:
+        return Answer(access.who_am_i(connection, call.authenticated, __version__))
 
 
 def _rotate(call: Call, now: datetime) -> Answer:
-    with as_caller(call.pool, call.known) as connection:
-        return Answer(access.rotate(connection, call.known, now))
+    with as_caller(call.pool, call.authenticated) as connection:
+        return Answer(access.rotate(connection, call.authenticated, now))
 
 
 def _leave(call: Call, now: datetime) -> Answer:
-    with as_caller(call.pool, call.known) as connection:
-        entry = Entry(call.known.team_id, revoked=call.known.device)
+    with as_caller(call.pool, call.authenticated) as connection:
+        entry = Entry(call.authenticated.team_id, revoked=call.authenticated.device)
         journalled(connection, call.texts, entry)
-        access.leave(connection, call.known, now)
+        access.leave(connection, call.authenticated, now)
     return Answer(Done())
 
 
 def _share(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Share)
-    with as_caller(call.pool, call.known) as connection:
-        number = access.project_or_new(connection, call.known, request.project)
-    projects = {**call.known.projects, request.project: number}
-    caller = msgspec.structs.replace(call.known, projects=projects)
+    with as_caller(call.pool, call.authenticated) as connection:
+        number = access.project_or_new(connection, call.authenticated, request.project)
+    projects = {**call.authenticated.projects, request.project: number}
+    caller = msgspec.structs.replace(call.authenticated, projects=projects)
     wanted = (request.project, request.level)
     return Answer(forget.share(call.pool, call.texts, caller, number, wanted), request.project)
 
 
 def _unshare(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Unshare)
-    number = project_of(call.known, request.project)
-    erased = forget.unshare(call.pool, call.texts, call.known, number, request.project)
+    number = project_of(call.authenticated, request.project)
+    erased = forget.unshare(call.pool, call.texts, call.authenticated, number, request.project)
     return Answer(erased, request.project, erased.items)
 
 
 def _sync(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Sync)
-    number = project_of(call.known, request.project)
-    with as_member(call.pool, call.known, number) as part:
+    number = project_of(call.authenticated, request.project)
+    with as_member(call.pool, call.authenticated, number) as part:
         return Answer(push.sync(part, request), request.project)
 
 
 def _missing(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Missing)
-    number = project_of(call.known, request.project)
-    with as_member(call.pool, call.known, number) as part:
+    number = project_of(call.authenticated, request.project)
+    with as_member(call.pool, call.authenticated, number) as part:
         return Answer(push.missing(part, request), request.project, len(request.items))
 
 
 def _push(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Push)
-    number = project_of(call.known, request.project)
-    pushed = push.push(call.pool, call.texts, call.known, number, request)
+    number = project_of(call.authenticated, request.project)
+    pushed = push.push(call.pool, call.texts, call.authenticated, number, request)
     return Answer(pushed, request.project, pushed.taken)
 
 
 def _pull(call: Call, _now: datetime) -> Answer:
     project = call.text("project")
-    number = project_of(call.known, project)
+    number = project_of(call.authenticated, project)
     limit = call.number("limit")
-    with as_caller(call.pool, call.known) as connection:
+    with as_caller(call.pool, call.authenticated) as connection:
         page = pull.pull(
-            connection, call.known, number, call.text("after"),
+            connection, call.authenticated, number, call.text("after"),
             DEFAULT_PAGE if limit is None else limit,
         )  # fmt: skip
     return Answer(page, project, len(page.items))
@@ -187,21 +187,21 @@ def _pull(call: Call, _now: datetime) -> Answer:
 
 def _forget(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Forget)
-    number = project_of(call.known, request.project)
-    erased = forget.forget(call.pool, call.texts, call.known, number, request)
+    number = project_of(call.authenticated, request.project)
+    erased = forget.forget(call.pool, call.texts, call.authenticated, number, request)
     return Answer(erased, request.project, erased.items)
 
 
 def _prove(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Prove)
-    number = project_of(call.known, request.project)
-    proof = forget.prove(call.pool, call.texts, call.known, number, request)
+    number = project_of(call.authenticated, request.project)
+    proof = forget.prove(call.pool, call.texts, call.authenticated, number, request)
     return Answer(proof, request.project, len(request.targets))
 
 
 def _search(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Search)
-    answer = reading.search(call.pool, call.texts, call.known, request)
+    answer = reading.search(call.pool, call.texts, call.authenticated, request)
     return Answer(answer, ",".join(request.projects)[:300] or None, len(answer.hits))
 
 
@@ -209,14 +209,14 @@ def _projects(call: Call) -> tuple[str | None, list[int]]:
     """The project that is asked about, or all that the caller may see."""
     project = call.text("project")
     if project:
-        return project, [project_of(call.known, project)]
-    return None, sorted(call.known.projects.values())
+        return project, [project_of(call.authenticated, project)]
+    return None, sorted(call.authenticated.projects.values())
 
 
 def _sessions(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
     limit = call.number("limit")
-    with as_caller(call.pool, call.known) as connection:
+    with as_caller(call.pool, call.authenticated) as connection:
         page = reading.sessions(
             connection, numbers, call.text("after"), DEFAULT_PAGE if limit is None else limit
         )
@@ -224,13 +224,13 @@ def _sessions(call: Call, _now: datetime) -> Answer:
 
 
 def _session(call: Call, _now: datetime) -> Answer:
-    text = reading.session(call.pool, call.texts, call.known, call.part("key"))
+    text = reading.session(call.pool, call.texts, call.authenticated, call.part("key"))
     return Answer(text, text.line.project, len(text.events))
 
 
 def _numbers(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
-    with as_caller(call.pool, call.known) as connection:
+    with as_caller(call.pool, call.authenticated) as connection:
         since, until = call.number("since"), call.number("until")
         answer = reading.numbers(connection, numbers, since, until)
     return Answer(answer, project, len(answer.items))
@@ -238,7 +238,7 @@ def _numbers(call: Call, _now: datetime) -> Answer:
 
 def _rules(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
-    with as_caller(call.pool, call.known) as connection:
+    with as_caller(call.pool, call.authenticated) as connection:
         answer = reading.rules(connection, numbers)
     return Answer(answer, project, len(answer.items))
 

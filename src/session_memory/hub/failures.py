@@ -35,7 +35,7 @@ class RequestError(Exception):
 
 
 def no_such_project() -> RequestError:
-    """The same error whether the project belongs to somebody else or does not exist."""
+    """The same error whether the project belongs to another team or does not exist."""
     return RequestError(
         "project_not_allowed",
         "this device may not use that project",

@@ -78,7 +78,7 @@ def share(
 
 
 def _announce(part: Part) -> None:
-    """Tell others to drop everything of this member and to pull the rest again."""
+    """Make others drop everything of this member and pull the rest again."""
     part.execute(
         "INSERT INTO hub.tombstone (team_id, project_id, member_id, target, key, rank)"
         " VALUES (%s, %s, %s, 'member', '', %s) ON CONFLICT (project_id, member_id, target, key)"
@@ -183,7 +183,7 @@ def replay(pool: Pool, texts: Texts) -> int:
     """Apply decisions of the journal that this database does not know; return how many.
 
     There are some after a restore, or where an instance ended between writing the journal and
-    committing. Laptops pull and push everything anew then.
+    committing. Laptops pull and push everything again then.
     """
     with transaction(pool) as connection:
         applied = {row[0] for row in connection.execute("SELECT name FROM hub.journal").fetchall()}

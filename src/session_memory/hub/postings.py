@@ -1,4 +1,4 @@
-"""What the index of a hub tells about words: counts, BM25 scores, and who holds all of them.
+"""What the index of a hub knows about words: counts, BM25 scores, and who holds all of them.
 
 No statement reads more the more there is: how often a word occurs is counted when it is written,
 only words below a bound are scored, and what is asked of the others are the newest documents.
@@ -44,7 +44,7 @@ _DOCUMENT: LiteralString = (
 _NUMBER: LiteralString = "(h >> 7) & 255"
 
 
-class Found(msgspec.Struct, frozen=True):
+class DocumentHit(msgspec.Struct, frozen=True):
     """One document, the item that holds it, its score, and which of the words it holds."""
 
     document: int
@@ -127,7 +127,7 @@ def sizes_of(connection: Connection, projects: list[int]) -> dict[int, tuple[int
 
 def scored(
     connection: Connection, field: Field, weights: Mapping[str, float], size: tuple[int, int]
-) -> list[Found]:
+) -> list[DocumentHit]:
     """The best documents; words of weight 0 are only looked for in those that others found."""
     documents, words = size
     # In a local store events and turns begin with a word for their place, which counts as one.
@@ -163,7 +163,7 @@ def scored(
     # Sums of the same numbers in another order differ in their last digits: equal texts must not.
     # The bit of the first word is the second one.
     return [
-        Found(document, item, number, round(float(score), 9), int(held) >> 1)
+        DocumentHit(document, item, number, round(float(score), 9), int(held) >> 1)
         for document, item, number, score, held in rows
     ]
 
@@ -201,7 +201,7 @@ _BOTH: LiteralString = (
 
 def newest_with_all(
     connection: Connection, field: Field, counts: Mapping[str, int], limit: int
-) -> list[Found]:
+) -> list[DocumentHit]:
     """The newest documents that hold every word; the rarest word comes first.
 
     Words that stand everywhere stand in the newest items too, so a few of those are looked at
@@ -224,7 +224,7 @@ def _with_all(
     counts: Mapping[str, int],
     items: LiteralString,
     bounds: tuple[int, int],
-) -> list[Found]:
+) -> list[DocumentHit]:
     """Documents of some items that hold every word."""
     rows = connection.execute(
         f"SELECT {_DOCUMENT} AS document, p.item_id, d.number FROM ("
@@ -251,13 +251,13 @@ def _with_all(
             "limit": bounds[1],
         },
     ).fetchall()
-    return [Found(*row) for row in rows]
+    return [DocumentHit(*row) for row in rows]
 
 
 def session_scores(
     connection: Connection, field: Field, stems: Sequence[str], sessions: Sequence[int]
 ) -> dict[int, float]:
-    """How much of these words each session says: store/search_rank.told_by_session in SQL."""
+    """How much of these words each session says: store/search_rank.share_by_session in SQL."""
     rows = connection.execute(
         "WITH said AS (SELECT p.term, p.session, sum(cardinality(p.hits))::float8 AS times"
         "  FROM hub.posting p WHERE p.project_id = ANY(%(projects)s) AND p.field = %(field)s"
@@ -273,7 +273,7 @@ def session_scores(
     return {session: float(score or 0) for session, score in rows}
 
 
-def word_orders(connection: Connection, documents: Sequence[Found]) -> dict[int, str]:
+def word_orders(connection: Connection, documents: Sequence[DocumentHit]) -> dict[int, str]:
     """The words of events in their order, by document."""
     rows = connection.execute(
         "SELECT d.document, o.words FROM unnest(%s::bigint[], %s::bigint[], %s::smallint[])"

@@ -134,7 +134,7 @@ def shared_level(part: Part, generation: int) -> int:
     if row is None or row[0] is None or row[1] != generation:
         raise RequestError(
             "not_shared",
-            "you do not share this project, or it was shared anew since",
+            "you do not share this project, or it was shared again since",
             "run `session-memory team share` in it",
         )
     return LEVELS.index(row[0])

@@ -9,11 +9,11 @@ from session_memory.core.sharing.wire import (
     MAX_PAGE,
     EventBody,
     EventsBody,
-    Found,
     Hit,
     Numbers,
     Rules,
     Search,
+    SearchAnswer,
     SessionBody,
     SessionLine,
     SessionPage,
@@ -37,7 +37,7 @@ _EVENTS = msgspec.json.Decoder(EventsBody)
 _HEADER = msgspec.json.Decoder(SessionBody)
 
 
-def search(pool: Pool, texts: Texts, caller: Caller, request: Search) -> Found:
+def search(pool: Pool, texts: Texts, caller: Caller, request: Search) -> SearchAnswer:
     """Answer a question with what its caller may see."""
     if len(request.query) > MAX_QUERY:
         raise RequestError("bad_request", f"a question has at most {MAX_QUERY} characters")
@@ -56,7 +56,7 @@ def search(pool: Pool, texts: Texts, caller: Caller, request: Search) -> Found:
         sessions = _headers(connection, {each.item.session for each in items.values()} - {None})
     runs = {number: _events(texts, place) for number, place in places.items()}
     hits = [_hit(hit, ranked.item_of(hit), items, runs) for hit in best]
-    return Found(tuple(hit for hit in hits if hit is not None), sessions)
+    return SearchAnswer(tuple(hit for hit in hits if hit is not None), sessions)
 
 
 def _hit(

@@ -27,8 +27,8 @@ from session_memory.hub.postings import (
     MOST_SIMILAR,
     MOST_STEMS,
     Counts,
+    DocumentHit,
     Field,
-    Found,
     beginning,
     counts_of,
     field_of,
@@ -165,7 +165,7 @@ def _hits(
     if not known_stems:
         return _Hits()
     rising = {stem: counts[stem] for stem in known_stems}
-    whole: list[Found] = []
+    whole: list[DocumentHit] = []
     if 1 < len(known_stems) == len(question.stems):
         whole = newest_with_all(connection, field, rising, WITH_ALL_TERMS)
     if counts[known_stems[0]] > field.most_scored:
@@ -201,7 +201,7 @@ def _hits(
     return _Hits(ranked, telling)
 
 
-def _keep_items(field: Field, documents: Iterable[Found], items: dict[int, int]) -> None:
+def _keep_items(field: Field, documents: Iterable[DocumentHit], items: dict[int, int]) -> None:
     """Remember where events are; a lesson's own number says it, and could be that of an event."""
     if field.number != LESSON:
         items.update((document.document, document.item) for document in documents)
@@ -210,7 +210,7 @@ def _keep_items(field: Field, documents: Iterable[Found], items: dict[int, int])
 def _with_pairs(
     connection: Connection,
     ranked: list[Scored],
-    by_document: dict[int, Found],
+    by_document: dict[int, DocumentHit],
     pairs: list[tuple[str, str] | None],
 ) -> list[Scored]:
     """The same hits, higher where neighbouring words of the question stand nearly side by side."""

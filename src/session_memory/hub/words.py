@@ -80,7 +80,7 @@ def words_of(text: str) -> list[str]:
 def documents_of(hits: Sequence[int]) -> str:
     """Which documents a word stands in, the first as the highest of 256 bits, as hex digits.
 
-    Nothing for one or two, which the hits themselves tell as quickly.
+    Nothing for one or two, which the hits themselves show as quickly.
     """
     if len(hits) <= FEW_HITS:
         return ""

@@ -120,7 +120,7 @@ def _entry(change: FileChange, ledger: Ledger, now: int) -> Entry:
 
 def _note(data: Path, change: FileChange, by: str, now: int) -> None:
     hashes = audit.sha256(change.before), audit.sha256(change.after)
-    # Before the write: a line too many tells of an attempt, a line too few would hide a write.
+    # Before the write: an extra line shows an attempt, a missing line would hide a write.
     audit.append(data, audit.Written(now, by, change.real, change.why, *hashes))
 
 

@@ -130,7 +130,7 @@ def _check_agent(client: Client, state: WiringState, read_file: ReadFile) -> Che
             f"`{'.'.join(switch.path)}` from {path}"
             for switch, path in switched_off(client, state.files, read_file)
         ]
-        fix = f"remove {', '.join(settings)} and start {client.name} anew"
+        fix = f"remove {', '.join(settings)} and restart {client.name}"
         return Check(client.name, "warn", detail, fix)
     if states == {"absent"}:
         return Check(client.name, "warn", NOT_WIRED, wire)

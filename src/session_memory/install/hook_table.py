@@ -54,7 +54,7 @@ def table(agents: Collection[Agent]) -> str:
         "SIGNS = (",
         *(f"    {_row(sign)}," for sign in signs),
         ")",
-        "# They drop what a hook prints at a session's start, and take it beside a tool's result.",
+        "# They drop what a hook prints at a session's start, and take it with a tool's result.",
         f"MEMORY_WITH_TOOL = {_row(with_tool)}",
         "# Their models are given nothing that a hook prints.",
         f"NO_MEMORY = {_row(without)}",
@@ -74,7 +74,9 @@ def table(agents: Collection[Agent]) -> str:
         *(
             line
             for name, classes in _TOOLS.items()
-            for line in _words(name, [tool for one in classes for tool in TOOL_NAMES[one].split()])
+            for line in _words(
+                name, [tool for tool_class in classes for tool in TOOL_NAMES[tool_class].split()]
+            )
         ),
         *_wrapped("PATH_KEYS", PATH_KEYS),
     ]

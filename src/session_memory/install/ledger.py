@@ -87,7 +87,7 @@ def write_ledger(data: Path, ledger: Ledger) -> None:
 
 @contextmanager
 def installing(data: Path) -> Generator[Ledger]:
-    """The ledger while nobody else installs or uninstalls."""
+    """The ledger under a lock."""
     private_dir(data)
     with exclusive(str(data / "install.lock"), "another init or uninstall", wait=True):
         yield read_ledger(data)

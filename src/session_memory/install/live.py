@@ -28,7 +28,7 @@ from session_memory.store import open_store
 TIMEOUT_S = 60
 SLOW_MS = 700
 """Codex gives a server a second, its own work included, before a first turn begins without it."""
-KEPT = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP", "TMP")
+PASSED_ON = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP", "TMP")
 
 
 class StepError(Exception):
@@ -172,7 +172,7 @@ def _environ(folder: Path) -> dict[str, str]:
     home = folder / "home"
     home.mkdir(exist_ok=True)
     return {
-        **{name: os.environ[name] for name in KEPT if name in os.environ},
+        **{name: os.environ[name] for name in PASSED_ON if name in os.environ},
         "HOME": str(home),
         "USERPROFILE": str(home),
         "SESSION_MEMORY_HOME": str(folder / "memory"),

@@ -40,7 +40,7 @@ class Health(msgspec.Struct, frozen=True):
     errors: tuple[str, ...]
     """What is wrong with the structure of the knowledge base."""
     attention: tuple[str, ...]
-    """What somebody should look at."""
+    """What needs attention."""
 
 
 def health(journal: JournalPaths, now_ms: int, warn: Warn) -> Health:

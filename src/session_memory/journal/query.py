@@ -76,7 +76,7 @@ def query(context: CompileContext, question: str, *, file_back: bool = False) ->
 
     def still_true(now: Articles) -> bool:
         entries = {statement.entry for statement in _all_statements(context)}
-        return still_says(now, chosen) and all(one.entry in entries for one in statements)
+        return still_says(now, chosen) and all(each.entry in entries for each in statements)
 
     may_file = still_true if file_back and not result.nothing else None
     return _save(context, question, result, may_file)
@@ -153,7 +153,7 @@ def _look_up(
             consulted.append(article.path)
             lines += ["", f"{one_line(article.title)} ({link(article.path)})", *best]
     shown = "\n".join(lines)
-    others = [one for one in statements if without_links(one.text) not in shown]
+    others = [each for each in statements if without_links(each.text) not in shown]
     if others:
         lines += ["", "From daily logs"]
         lines += [_statement_line(statement) for statement in others]

@@ -44,7 +44,7 @@ class Listen(msgspec.Struct, frozen=True):
 
 
 def loopback(host: str) -> str:
-    """The loopback address; refuses any other: memory is for nobody else on the network."""
+    """The loopback address; refuses any other: memory must not be reachable from the network."""
     address = "127.0.0.1" if host == "localhost" else host
     try:
         if ipaddress.ip_address(address).is_loopback:

@@ -1,7 +1,7 @@
 """What an answer leaves out unless the profile is `full`: what repeats its text, or says nothing.
 
 Every field of an answer costs the caller's model tokens at each call. A pack is read for its text,
-which tells its state and sources already; a found item for what was said, where and when.
+which states its state and sources already; a found item for what was said, where and when.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PACK_STATS = (
     "recommended_narrowing",
     "do_not_fetch_project_wide_pack",
 )
-_FOUND = frozenset(
+_HIT_DETAILS = frozenset(
     {
         "project_id",
         "project_root_path",
@@ -69,7 +69,7 @@ def lean(tool: str, answer: Json) -> Json:
     if tool == "mem_bootstrap_context" and isinstance(answer.get("context_pack"), dict):
         return {**answer, "context_pack": _pack(cast("Json", answer["context_pack"]))}
     if tool in ("mem_search", "mem_recent"):
-        return {**answer, "items": [_found(item) for item in _items(answer)]}
+        return {**answer, "items": [_lean_hit(item) for item in _items(answer)]}
     if tool == "mem_session_list":
         return {**answer, "items": [_without(item, _LISTED) for item in _items(answer)]}
     return answer
@@ -87,8 +87,8 @@ def _pack(pack: Json) -> Json:
     return {**lean, "stats": stats}
 
 
-def _found(item: Json) -> Json:
-    lean = _without(item, _FOUND)
+def _lean_hit(item: Json) -> Json:
+    lean = _without(item, _HIT_DETAILS)
     if lean.get("duplicate_count", 1) == 1:
         lean = {name: lean[name] for name in lean if not name.startswith(_REPEATS)}
     if item["summary"].startswith(item["title"].removesuffix("…")):

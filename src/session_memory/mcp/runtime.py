@@ -129,7 +129,9 @@ class Runtime:
         from session_memory.mcp.team_items import team_items
 
         if self._config is None or not self._config().team.mcp:
-            raise Refused("the team is closed to agents", hint="its user opens it: team.mcp = true")
+            raise Refused(
+                "the team is closed to agents", hint="the user can open it: team.mcp = true"
+            )
         return structured({"team": team_items(self.paths.data, request)})
 
     def prompt_context(self, caller: Caller, argument: str) -> PromptContext:

@@ -1,1 +1,1 @@
-"""Tells whether what was given to agents helped: effects with controls, trials, verdicts."""
+"""Measures whether what was given to agents helped: effects with controls, trials, verdicts."""

@@ -71,7 +71,7 @@ def report(effects: Sequence[Effect], texts: Mapping[str, str]) -> str:
     """Every effect as text; `texts` are the patterns' words."""
     if not effects:
         return NOTHING
-    return "\n\n".join("\n".join(_paragraph(one, texts)) for one in effects)
+    return "\n\n".join("\n".join(_paragraph(effect, texts)) for effect in effects)
 
 
 def _paragraph(effect: Effect, texts: Mapping[str, str]) -> Iterable[str]:
@@ -122,7 +122,7 @@ _ROW, _LEFT, _WIDTH = 22, 130, 420
 def html_page(effects: Sequence[Effect], texts: Mapping[str, str]) -> str:
     """One page without scripts or anything to load; every word in it is escaped."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
-    body = "\n".join(_section(one, texts) for one in effects) or f"<p>{escape(NOTHING)}</p>"
+    body = "\n".join(_section(effect, texts) for effect in effects) or f"<p>{escape(NOTHING)}</p>"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

@@ -57,7 +57,9 @@ def measure(
 ) -> list[Effect]:
     """The effect of each pattern's latest version in files, and of its latest trial."""
     effects: list[Effect] = []
-    versions = _latest({one.pattern_id: one.version for one in _by_time(material.given)}, material)
+    versions = _latest(
+        {giving.pattern_id: giving.version for giving in _by_time(material.given)}, material
+    )
     for name, version in versions.items():
         subject = _subject(material, name, version, units.sessions)
         effect = before_after(subject, units.sessions, material.given, policy, now_ms)
@@ -75,21 +77,24 @@ def records_of(store: BackgroundStore) -> Recorded:
     """What hooks recorded of each session's starts."""
 
     def recorded(flavor: str, session: str) -> list[tuple[int, tuple[str, ...], tuple[str, ...]]]:
-        return [(one.at, one.given, one.held) for one in store.live.injections(flavor, session)]
+        return [
+            (injection.at, injection.given, injection.held)
+            for injection in store.live.injections(flavor, session)
+        ]
 
     return recorded
 
 
 def names_watched(material: MeasureInput) -> frozenset[str]:
     """Every pattern that is measured, and the near duplicates counted under it."""
-    measured = [one.pattern_id for one in (*material.given, *material.trials)]
+    measured = [entry.pattern_id for entry in (*material.given, *material.trials)]
     return frozenset(
         alias for name in measured for alias in (name, *material.aliases.get(name, ()))
     )
 
 
 def _by_time(givings: Iterable[Given]) -> list[Given]:
-    return sorted(givings, key=lambda one: (one.since, one.version))
+    return sorted(givings, key=lambda giving: (giving.since, giving.version))
 
 
 def _latest(by_pattern: Mapping[str, T], material: MeasureInput) -> dict[str, T]:

@@ -19,8 +19,8 @@ from session_memory.memory.broken_off import broken_off
 from session_memory.memory.instructions import (
     logged_instructions,
     names_command,
-    tells_trap,
-    tells_wish,
+    states_trap,
+    states_wish,
 )
 from session_memory.memory.known_session import MAX_SESSIONS, KnownSession
 from session_memory.memory.project_checks import Check, find_checks
@@ -60,7 +60,7 @@ class BriefingLine(msgspec.Struct, frozen=True):
 def briefing(sessions: Sequence[KnownSession], known_text: str = "") -> list[BriefingLine]:
     """The lines in order of value; `sessions` newest first, without sub-agents.
 
-    `known_text` is what the agent reads anyway, such as CLAUDE.md: nothing in it is told again.
+    `known_text` is what the agent reads anyway, such as CLAUDE.md: nothing in it is repeated.
     """
     # A session without a task, such as a probe, says nothing about how recent the others are.
     at_work = [each for each in sessions if each.digest.task != "none" or each.digest.commands]
@@ -146,14 +146,14 @@ def _traps(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLi
         for trap in find_traps(sessions).included
         if len(recent.intersection(trap.threads)) > 1 or newest.issuperset(trap.threads)
     ]
-    return [line for line in lines if not tells_trap(known_text, line.text)][:_MAX_TRAPS]
+    return [line for line in lines if not states_trap(known_text, line.text)][:_MAX_TRAPS]
 
 
 def _rules(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLine]:
     """What the user asked for in several sessions; said once, it was mostly about one task."""
     lines: list[BriefingLine] = []
     for wish in find_wishes(sessions).included:
-        if len(wish.threads) > 1 and not tells_wish(known_text, wish.text):
+        if len(wish.threads) > 1 and not states_wish(known_text, wish.text):
             text = f"The user wants: {wish.text}"
             lines.append(BriefingLine("rule", text, _references(wish.events)))
     return lines[:_MAX_RULES]

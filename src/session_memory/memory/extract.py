@@ -20,7 +20,7 @@ from session_memory.memory.context import MemoryContext, reason_of, redact_with
 from session_memory.memory.layout import ensure_layout, memory_root
 from session_memory.memory.orders import is_plain_name
 from session_memory.memory.prompt import MAX_PROMPT_BYTES, SCHEMA, cut_conversation, trace_request
-from session_memory.memory.rollout import UnserialisableError, array_of, kept_items, lines_of
+from session_memory.memory.rollout import UnserialisableError, array_of, filtered_items, lines_of
 from session_memory.memory.rule_trace import NoTrace, distil
 from session_memory.memory.selection import (
     Candidate,
@@ -383,7 +383,7 @@ def load_conversation(
     store: SessionReader, candidate: Candidate, redactor: Redactor
 ) -> Conversation:
     """The conversation of a session; it is redacted before any of it is cut."""
-    items = kept_items(lines_of(store.events(candidate.session.id, texts=True)))
+    items = filtered_items(lines_of(store.events(candidate.session.id, texts=True)))
     array = array_of(items, MAX_PROMPT_BYTES)
     text = render(redactor.redact_json(array.data).decode("utf-8", "replace"))
     return Conversation(text, array.size)

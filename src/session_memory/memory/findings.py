@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.core.typed_commands import short_path
 from session_memory.memory.broken_off import broken_off
-from session_memory.memory.instructions import names_command, tells_trap, tells_wish
+from session_memory.memory.instructions import names_command, states_trap, states_wish
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.orders import is_order, is_plain_name
 from session_memory.memory.project_checks import Check, Checks, find_checks
@@ -30,7 +30,7 @@ MAX_FILES = 5
 LEAST_SESSIONS = 2
 _LEAST_CHANGED = 3
 _LEAST_SHARE = 0.5
-_KNOWN = "an instruction file of the repository says so"
+_IN_INSTRUCTIONS = "an instruction file of the repository says so"
 _BY_RULE = re.compile(
     r"^`[^`]+` (?:passes here|failed|fails )|^`[^`]+`: changed here|^(?:Decided|Done|Blocked): "
     r"|^The agent reported: "
@@ -79,10 +79,10 @@ def find_all(
     traps, wishes = find_traps(sessions), find_wishes(sessions)
     new_checks = [item for item in checks.included if not names_command(known_text, item.command)]
     known_statements = [
-        item.statement(_KNOWN) for item in checks.included if item not in new_checks
+        item.statement(_IN_INSTRUCTIONS) for item in checks.included if item not in new_checks
     ]
-    known_statements += _known(traps.included, lambda text: tells_trap(known_text, text))
-    known_statements += _known(wishes.included, lambda text: tells_wish(known_text, text))
+    known_statements += _already_said(traps.included, lambda text: states_trap(known_text, text))
+    known_statements += _already_said(wishes.included, lambda text: states_wish(known_text, text))
     keys = {item.key for item in known_statements}
     return Findings(
         checks=msgspec.structs.replace(checks, included=tuple(new_checks)),
@@ -97,9 +97,11 @@ def find_all(
     )
 
 
-def _known(statements: Iterable[Statement], is_known: Callable[[str], bool]) -> list[Statement]:
+def _already_said(
+    statements: Iterable[Statement], is_known: Callable[[str], bool]
+) -> list[Statement]:
     return [
-        msgspec.structs.replace(statement, note=_KNOWN)
+        msgspec.structs.replace(statement, note=_IN_INSTRUCTIONS)
         for statement in statements
         if is_known(statement.text)
     ]

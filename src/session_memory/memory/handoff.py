@@ -30,7 +30,7 @@ class Handoff(msgspec.Struct, frozen=True):
     session: Session
     lines: tuple[RecoveryLine, ...]
     text: str
-    """Fenced; "" where the session's log shows nothing worth telling."""
+    """Fenced; "" where the session's log shows nothing worth passing on."""
 
     @property
     def tokens(self) -> int:

@@ -1,6 +1,6 @@
 """What agents read in a repository anyway: CLAUDE.md, AGENTS.md and the like, on disk or in logs.
 
-Nothing in them is told again. Where the repository is not on this disk, the logs may still hold
+Nothing in them is repeated. Where the repository is not on this disk, the logs may still hold
 them: some agents log the file they were given, and others read or write it like any file.
 """
 
@@ -88,14 +88,14 @@ def says_the_same(known_text: str, quote: str) -> bool:
     )
 
 
-def tells_trap(known_text: str, trap: str) -> bool:
+def states_trap(known_text: str, trap: str) -> bool:
     """Whether a text names what works instead of a call that fails, and that call's program."""
     codes = re.findall(r"`([^`]+)`", trap)
     program = codes[0].partition(" ")[0] if codes else ""
     return bool(codes) and all(names_command(known_text, each) for each in (program, codes[-1]))
 
 
-def tells_wish(known_text: str, wish: str) -> bool:
+def states_wish(known_text: str, wish: str) -> bool:
     """Whether a text says what a wish quotes."""
     quote = re.search(r'"(.+)"', wish)
     return quote is not None and says_the_same(known_text, quote[1])

@@ -19,7 +19,7 @@ SKILL_FILE = "SKILL.md"
 LINES = ".lines.json"
 """The lines MEMORY.md has and had before, if no model wrote it."""
 REBUILD = ".rebuild"
-"""Written next to MEMORY.md when a source of it is gone: the next run starts afresh."""
+"""Written next to MEMORY.md when a source of it is gone: the next run starts over."""
 
 
 def normalised(path: str) -> str:

@@ -1,7 +1,7 @@
 """The lines of a MEMORY.md over time: what each consolidation added, changed and retired, and why.
 
 A consolidation without a model reads what the last one wrote (`.lines.json` next to MEMORY.md) and
-changes it. A line that is no longer told is retired with the reason; `project memory why` and
+changes it. A line that is no longer shown is retired with the reason; `project memory why` and
 `project memory show --all` say it. The file is made of sessions: forgetting one removes it, as it
 does MEMORY.md.
 """

@@ -77,7 +77,7 @@ def check_inputs(before: Files, after: Files) -> None:
             elif line.strip() and not _REFERENCE.search(line):
                 raise Refused(f"{name} was rewritten")
         if left:
-            raise Refused(f"{name} lost what stood in it")
+            raise Refused(f"{name} lost its content")
 
 
 def final_files(made: Files, traces: Collection[str], redact: Callable[[str], str]) -> Files:

@@ -2,7 +2,7 @@
 
 The project's own checks come first, one of each kind, with how many sessions passed them. A form
 that checks a part only, one that other checks replaced, and one that keeps failing are left out,
-each with its reason. Behind a filter such as `| grep` nobody knows whether a check passed.
+each with its reason. Behind a filter such as `| grep` it is unknown whether a check passed.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ MAX_CHARS = 1_800
 """Limit for the whole text after a compaction: under 600 tokens even for dense code."""
 _SAID_SHARE = 0.8
 _STATES: tuple[LineKind, ...] = ("check", "file", "branch")
-"""Their first words tell as well: a summary may name a check and not that it passed."""
+"""Their first words count as well: a summary may name a check and not that it passed."""
 _SUMMARY_LABELS = frozenset(("compact_summary", "compacted", "compress", "chat_compression"))
 _OUTSIDE = re.compile(r"^(?:[/~]|[A-Za-z]:|\.\./)|(?:^|/)(?:node_modules|\.git)/")
 _TERM = re.compile(r"\w+(?:[./:@#-]+\w+)*")
@@ -237,7 +237,7 @@ def _checks(facts: SessionFacts) -> Iterator[RecoveryLine]:
     last = {name: run for name, run in runs if name}
     passed = [(name, run) for name, run in runs if name and not run.is_error][-1:]
     for name, run in passed:
-        if last[name].is_error or not _exit_tells(run.command):
+        if last[name].is_error or not _is_own_exit(run.command):
             continue
         changed = "; files were edited since" if run.seq < _last_edit(facts) else ""
         text = f"Last check that passed: {code(typed_command(run.command))}{changed}"
@@ -249,7 +249,7 @@ def _checks(facts: SessionFacts) -> Iterator[RecoveryLine]:
         yield RecoveryLine("check", text, run.seq)
 
 
-def _exit_tells(command: str) -> bool:
+def _is_own_exit(command: str) -> bool:
     """Whether the end of a check is its own: behind a pipe it is that of `tail`."""
     check = check_of(command)
     return check is not None and check.exit_tells

@@ -138,7 +138,7 @@ def _message(role: str, text: str, event: SessionEvent) -> Line:
     return Line("response_item", body, "message")
 
 
-def kept_items(lines: Iterable[Line], rules: Filter = EVERYTHING) -> Iterator[Body]:
+def filtered_items(lines: Iterable[Line], rules: Filter = EVERYTHING) -> Iterator[Body]:
     """The items a filter keeps, in order; a compaction becomes a message of the assistant."""
     count = 0
     for line in lines:

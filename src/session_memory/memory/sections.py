@@ -20,7 +20,7 @@ _CITED = re.compile(r" \[e:\d{1,18}\]")
 
 
 def sections_for(data: Path, root: str, lines: Sequence[str] | None = None) -> tuple[Section, ...]:
-    """The section of a project, or none if there is nothing to tell.
+    """The section of a project, or none if there is nothing to say.
 
     It holds what the user wrote into MEMORY.md, then the lines of a briefing; without lines (a
     model wrote the page, and chose its words) the page itself.

@@ -60,7 +60,9 @@ def select_candidates(store: Store, request: ExtractRequest) -> list[Candidate]:
         newest = newest_eligible(all_sessions, files, limit)
         if request.per_root is not None:
             newest = _newest_of_each(newest, request.per_root, projects)
-        sessions = due_sessions(newest, store.memories.known(), request.current, request.limit)
+        sessions = due_sessions(
+            newest, store.memories.sessions_read(), request.current, request.limit
+        )
     files = store.memories.files([session.id for session in sessions])
     damaged = [path for path, _, _ in store.quarantined()]
     return [_candidate(session, projects, files[session.id], damaged) for session in sessions]

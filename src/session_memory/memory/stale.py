@@ -34,15 +34,15 @@ class UnknownTree:
     """A tree that is not on this machine: whether a file exists is unknown."""
 
     def has_path(self, path: str) -> bool | None:
-        """Cannot be told."""
+        """None: unknown."""
         return None
 
     def has_program(self, program: str) -> bool | None:
-        """Cannot be told."""
+        """None: unknown."""
         return None
 
     def has_script(self, runner: str, script: str) -> bool | None:
-        """Cannot be told."""
+        """None: unknown."""
         return None
 
 

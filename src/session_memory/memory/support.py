@@ -46,7 +46,7 @@ _ORDER = re.compile(
     r"|asks? (?:for|to|you|that)|likes?|expects?|from now on)\b",
     re.I,
 )
-"""Words with which a statement claims to be somebody's wish."""
+"""Words with which a statement claims to be a person's wish."""
 _USER = re.compile(r"\b(?:the )?user(?:'s|s)?\b", re.I)
 _ADVICE = re.compile(
     r"\W*(?:add|avoid|call|change|commit|copy|delete|disable|download|edit|enable|execute|export"
@@ -108,7 +108,7 @@ class Checked(msgspec.Struct, frozen=True):
 def check(text: str, evidence: Evidence, is_exempt: Callable[[str], bool] | None = None) -> Checked:
     """The text with the statements that their evidence supports, and the headings above them.
 
-    `is_exempt` tells lines that belong to the form of a text and state nothing.
+    `is_exempt` is true for lines that belong to the form of a text and state nothing.
     """
     supported: list[str] = []
     dropped: list[Unsupported] = []

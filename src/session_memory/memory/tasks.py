@@ -84,7 +84,7 @@ def split_tasks(source: TraceSource) -> tuple[SessionTask, ...]:
         if observation.type == "user_request" and observation.event
         if observation.status in ("active", "done")
     ]
-    others = [one for one in source.observations if one.type != "user_request"]
+    others = [each for each in source.observations if each.type != "user_request"]
     if not source.events:  # without the raw text it is unknown what belongs to which request
         ran = tuple(Ran(run, 0, 0) for run in source.digest.commands)
         first = requests[0] if requests else None

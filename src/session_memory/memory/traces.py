@@ -82,7 +82,7 @@ class TraceDraft(msgspec.Struct, frozen=True):
 def save_trace(memories: Memories, data: Path, draft: TraceDraft, warn: Warn) -> Path:
     """Write the file, then the row; if the row fails the file is removed again.
 
-    A row without its file would be a memory that nobody can read, and a file without its row is
+    A row without its file would be a memory that cannot be read, and a file without its row is
     written again by the next run. So the file comes first and never stays alone.
     """
     session = draft.session

@@ -2,7 +2,7 @@
 
 What works has to do the same job as what failed: the same call with another program, flag, quoting
 or directory, where everything that is missing from it was named in the error. The use of a common
-tool is told from two sessions on. What an edit mended is history, what passes by itself, such as a
+tool is shown from two sessions on. What an edit mended is history, what passes by itself, such as a
 rejected push, is no trap, and that a fresh checkout needs its dependencies is known to everybody.
 """
 

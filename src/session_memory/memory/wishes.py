@@ -1,7 +1,7 @@
 """What the user wants in a project, by the rules in its digests: quoted, with how often.
 
-A wish of one task is about that task. It is told only if its own words say that it is meant to
-last, and never if a reader who was not there could not tell what to do.
+A wish of one task is about that task. It is shown only if its own words say that it is meant to
+last, and never if a reader who was not there would not know what to do.
 """
 
 from __future__ import annotations

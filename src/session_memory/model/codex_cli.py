@@ -38,7 +38,7 @@ OFF = (
 )
 SHELL = ("shell_tool", "unified_exec")
 CONFIG_CAP = 4 * 1024 * 1024
-KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
+MODEL_KEYS = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
 """Keys of the user's configuration that say where the model is; the rest is left out."""
 
 
@@ -98,7 +98,7 @@ def user_config(environ: Mapping[str, str]) -> UserConfig:
         return UserConfig()
     name = config.get("model_provider")
     provider = _table(_table(config, "model_providers"), str(name))
-    overrides = [f"{key}={toml}" for key in KEPT if (toml := _toml(config.get(key)))]
+    overrides = [f"{key}={toml}" for key in MODEL_KEYS if (toml := _toml(config.get(key)))]
     overrides += [
         f"model_providers.{name}.{key}={toml}"
         for key, value in provider.items()

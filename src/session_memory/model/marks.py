@@ -1,4 +1,4 @@
-"""Marks that tell our own calls of agents from the user's sessions: environment, folder and fence.
+"""Marks that separate our own calls of agents from user sessions: environment, folder and fence.
 
 We ask clients to keep no session. If one is kept all the same, its hooks see the environment and do
 nothing, and the whole prompt is fenced as our own text, which is never evidence.

@@ -275,7 +275,9 @@ def _usable(answer: Answer, request: Request) -> Answer:
     if answer.stop == "refusal":
         raise CallFailed("the model refused to answer", "refusal", usage=answer.usage)
     if answer.stop == "length" and request.schema is not None:
-        raise CallFailed("the answer was cut off at its longest", "length", usage=answer.usage)
+        raise CallFailed(
+            "the answer was cut off at its maximum length", "length", usage=answer.usage
+        )
     if not answer.text.strip():
         raise CallFailed("the model gave an empty answer", "empty", usage=answer.usage)
     return answer

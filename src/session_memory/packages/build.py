@@ -52,8 +52,8 @@ def package_of(name: str) -> tuple[Agent, Package]:
     agent = with_package().get(name)
     package = agent.load_package() if agent else None
     if agent is None or package is None:
-        known = ", ".join(with_package())
-        raise UsageError(f"there is no package for {name!r}", hint=f"there is one for: {known}")
+        names = ", ".join(with_package())
+        raise UsageError(f"there is no package for {name!r}", hint=f"there is one for: {names}")
     return agent, package
 
 
@@ -69,22 +69,22 @@ def standalone_files(name: str) -> dict[str, str]:
     if not any("{market}" in line for line in package.install):
         return package_files(name)
     inside = f"plugins/{NAME}"
-    found = {f"{inside}/{path}": text for path, text in package_files(name).items()}
-    return {**found, package.market: package.listing(contents_of(agent), f"./{inside}")}
+    files = {f"{inside}/{path}": text for path, text in package_files(name).items()}
+    return {**files, package.market: package.listing(contents_of(agent), f"./{inside}")}
 
 
 def repository_files() -> dict[str, str]:
     """Every package of ours and every manifest, as they stand in the repository."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for name, agent in built_in().items():
         package = agent.load_package()
         if package is None:
             continue
         place = f"{FOLDER}/{name}"
-        found |= {f"{place}/{path}": text for path, text in package_files(name).items()}
+        files |= {f"{place}/{path}": text for path, text in package_files(name).items()}
         if package.market:
-            found[package.market] = package.listing(contents_of(agent), f"./{place}")
-    return found
+            files[package.market] = package.listing(contents_of(agent), f"./{place}")
+    return files
 
 
 def contents_of(agent: Agent) -> PackageContents:

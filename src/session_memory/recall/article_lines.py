@@ -1,7 +1,7 @@
 """Points of knowledge articles as answers to a search: read when asked, from the files themselves.
 
 Like lines of MEMORY.md they have no index of ours, so nothing besides the files has to forget them.
-A point is told under the title of its article, by which it is found as well.
+A point is shown under the title of its article, by which it is found as well.
 """
 
 from __future__ import annotations

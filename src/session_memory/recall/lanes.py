@@ -1,7 +1,7 @@
 """Lanes: the part of a project a session works in, named by its directory or by what it mentions.
 
 Names that every project has (src, docs, tests) or that belong to the machine or to rules (System32,
-AGENTS.md) do not tell parts of a project apart, so they are never lanes (SCP-10).
+AGENTS.md) do not separate parts of a project, so they are never lanes (SCP-10).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def lane_names(words: Iterable[str]) -> list[str]:
 
 
 def is_lane_name(word: str) -> bool:
-    """Whether a word tells one part of a project from another."""
+    """Whether a word separates one part of a project from another."""
     plain = word.casefold()
     if plain in _BROAD or plain in _NOISE or plain.startswith("."):
         return False

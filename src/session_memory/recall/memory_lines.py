@@ -112,7 +112,7 @@ def matching_lines(
         for line in candidates
         if (matched_share := share(line.text, weights)) >= LEAST_SHARE
     ]
-    return list(_best(sorted(scored, key=lambda found: -found.score)))
+    return list(_best(sorted(scored, key=lambda scored_line: -scored_line.score)))
 
 
 def _best(scored: Iterable[ScoredLine]) -> Iterator[ScoredLine]:

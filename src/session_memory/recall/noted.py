@@ -1,7 +1,7 @@
 """Observations as they are shown: rules judged over all sessions of their project.
 
-A wish that was said once is a matter of its task. Only the sessions together tell which wishes were
-repeated, taken back, or said again in better words, so this is worked out when somebody asks.
+A wish that was said once is a matter of its task. Only the sessions together show which wishes were
+repeated, taken back, or said again in better words, so this is worked out at each request.
 """
 
 from __future__ import annotations
@@ -180,7 +180,9 @@ def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     everything = replace(query, types=("constraint",), excluded=True, limit=None)
     constraints = judged(store, store.observations(everything))
     summaries = store.observations(replace(everything, types=("session_summary",), excluded=False))
-    constraints = _orders_marked(constraints, [one for one in summaries if one.status == "done"])
+    constraints = _orders_marked(
+        constraints, [summary for summary in summaries if summary.status == "done"]
+    )
     return [each for each in constraints if query.excluded or each.left_out is None]
 
 
@@ -245,7 +247,7 @@ def _by_project(store: RecallStore, wanted: set[int]) -> Iterable[list[int]]:
     """All sessions of each project that has one of these; a session without project is alone."""
     keys = {session: store.session(session).project_key for session in wanted}
     for key in set(keys.values()) - {None}:
-        yield [one.id for one in store.sessions(SessionQuery(project=key))]
+        yield [each.id for each in store.sessions(SessionQuery(project=key))]
     yield from ([session] for session, key in keys.items() if key is None)
 
 

@@ -1,8 +1,8 @@
-"""A pack inside somebody else's file: between two marker lines, with nothing outside them changed.
+"""A pack inside a file that is not ours: between two marker lines; nothing outside them changes.
 
 The markers are the lines by which `own_text` recognises our text, so that a synced pack can never
 become evidence. The first marker names the store and carries its seal: a pack that another store
-wrote, or that somebody edited, is not ours to replace.
+wrote, or that was edited by hand, is not ours to replace.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Packs(msgspec.Struct, frozen=True):
 
 
 def find_packs(data: bytes, seal: Seal) -> Packs:
-    """Tell our pack from others; refuses markers that do not pair up."""
+    """Separate our pack from others; refuses markers that do not pair up."""
     packs = _packs(data)
     if not data.count(_BEGIN) == data.count(_END) == len(packs):
         raise Refused(

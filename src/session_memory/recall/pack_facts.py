@@ -76,7 +76,7 @@ def facts_of(sessions: Sequence[KnownSession]) -> PackFacts:
         traps=(*_lines(briefing_lines, "trap"), *_lines(briefing_lines, "fact")),
         rules=_lines(briefing_lines, "rule"),
         unjudged=frozenset(session.id for session in sessions if not session.digest.rules),
-        resume=_kept(_resume(last)) if last is not None else (),
+        resume=_not_forgotten(_resume(last)) if last is not None else (),
         open_request=_open_request(session for session in sessions if session.id not in finished),
         finished=finished,
     )
@@ -129,7 +129,7 @@ def _lines(briefing_lines: Iterable[BriefingLine], kind: str) -> tuple[str, ...]
     return tuple(line.text for line in briefing_lines if line.kind == kind)
 
 
-def _kept(lines: Iterable[str]) -> tuple[str, ...]:
+def _not_forgotten(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line and FORGOTTEN not in line)
 
 

@@ -136,7 +136,11 @@ class Sections:
         limit, facts = self._limits.constraints, self._facts
         if not self._whole:
             return self._listed("constraints", "Constraints", self._state.constraints, limit)
-        stated = [one for one in self._state.constraints if one.session in facts.unjudged]
+        stated = [
+            constraint
+            for constraint in self._state.constraints
+            if constraint.session in facts.unjudged
+        ]
         listed = self._listed("constraints", "Constraints", stated, limit)
         repeated = tuple(safe_line(line, FACT_CHARS) for line in facts.rules)
         return msgspec.structs.replace(
@@ -186,6 +190,6 @@ class Sections:
 
 def _conflicts(state: OperationalState) -> list[str]:
     """What was called done and is not; all else that guards the scope has a section here."""
-    if all(one.origin == "tool" for one in state.claim_conflicts):
+    if all(conflict.origin == "tool" for conflict in state.claim_conflicts):
         return []  # work can be done while its branch waits for a merge
     return [line for line in guardrails(state) if line.startswith(CLAIMED)]

@@ -96,7 +96,7 @@ def plan_sync(pack: ContextPack, path: str, seal: Seal) -> SyncPlan:
     if packs.ours is not None and packs.is_edited:
         raise Refused(
             f"{path}: the pack in {said_lines(packs.ours.lines)} was edited",
-            hint="delete those lines to have it written anew, or only the first and the last of"
+            hint="delete those lines to have it written again, or only the first and the last of"
             " them to keep your words",
         )
     others = tuple(
@@ -111,7 +111,7 @@ def plan_sync(pack: ContextPack, path: str, seal: Seal) -> SyncPlan:
 
 
 def plan_removal(path: str, seal: Seal) -> SyncPlan:
-    """How a file changes when our pack is taken out; refuses a pack that somebody edited."""
+    """How a file changes when our pack is taken out; refuses a pack that was edited by hand."""
     before = _read(path)
     packs = find_packs(before, seal)
     if packs.ours is None:
@@ -128,7 +128,7 @@ def note(data: Path, plan: SyncPlan, why: str, now: int) -> None:
 
 
 def write(plan: SyncPlan) -> None:
-    """Replace the file atomically, keeping its mode; refuses if somebody changed it meanwhile."""
+    """Replace the file atomically, keeping its mode; refuses if it was changed meanwhile."""
     if plan.after is None:
         return
     folder = os.path.dirname(plan.path)

@@ -41,7 +41,7 @@ class Hint(msgspec.Struct, frozen=True):
 
     @property
     def is_given(self) -> bool:
-        """Whether it says anything that could tell lanes apart."""
+        """Whether it says anything that could separate lanes."""
         return bool(self.text or self.directories or self.files)
 
 

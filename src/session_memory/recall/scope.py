@@ -41,7 +41,7 @@ class Scope(msgspec.Struct, frozen=True):
 def open_scope(store: RecallStore, project_key: str | None, session_id: int | None = None) -> Scope:
     """The scope a caller names; the session must belong to the project (SCP-11)."""
     if session_id is not None:
-        return _one_session(store, project_key, session_id)
+        return _session_scope(store, project_key, session_id)
     project = known_project(store, project_key)
     return project_scope(project, store.scopes.lines(project.id))
 
@@ -114,7 +114,7 @@ def is_program(line: SessionLine) -> bool:
     return line.source_kind == "internal" or line.low_value in _PROGRAMS
 
 
-def _one_session(store: RecallStore, project_key: str | None, session_id: int) -> Scope:
+def _session_scope(store: RecallStore, project_key: str | None, session_id: int) -> Scope:
     line = store.scopes.line(session_id)
     if project_key is not None:
         project = known_project(store, project_key)

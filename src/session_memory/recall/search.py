@@ -176,7 +176,7 @@ def _merged(results: Sequence[_Result], lines: Sequence[ScoredLine]) -> list[_Re
     """Results in their order, each line before the first that scores lower."""
     merged: list[_Result | ScoredLine] = list(results)
     for line in lines:
-        index = next((n for n, one in enumerate(merged) if one.score < line.score), len(merged))
+        index = next((n for n, hit in enumerate(merged) if hit.score < line.score), len(merged))
         merged.insert(index, line)
     return merged
 

@@ -162,10 +162,10 @@ def diff(context: RecallContext, request: DiffRequest) -> DiffAnswer:
             raise NotFound("Event not found", hint=GONE)
     calls = [each for each in events if each.kind == "tool_call" and each.tool_class == "edit"]
     edits = [
-        FileEdit(call.id, iso(call.at), one_line(found.path), "\n".join(found.lines))
+        FileEdit(call.id, iso(call.at), one_line(edit.path), "\n".join(edit.lines))
         for call in calls
-        for found in edits_in(_text(store, call), call.files)
-        if request.file is None or request.file in found.path
+        for edit in edits_in(_text(store, call), call.files)
+        if request.file is None or request.file in edit.path
     ]
     if not edits:
         check_file(store, request.file, TextFilter(session=line.id))

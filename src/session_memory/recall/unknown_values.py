@@ -21,12 +21,13 @@ def check_tool(store: RecallStore, name: str | None) -> None:
     """Raise for a tool that no session ever used."""
     if name is not None and not store.scopes.has_tool(name):
         raise UsageError(
-            f"no session used a tool {one_line(name)!r}", hint="names count case, such as Bash"
+            f"no session used a tool {one_line(name)!r}",
+            hint="names are case-sensitive, such as Bash",
         )
 
 
 def check_file(store: RecallStore, part: str | None, where: TextFilter) -> None:
-    """Raise for a part of a path that nothing here mentions; the hint tells paths like it."""
+    """Raise for a part of a path that nothing here mentions; the hint names similar paths."""
     if part is None or store.scopes.has_path(part, where):
         return
     like = paths_like(part, store.scopes.recent_paths(where))

@@ -1,6 +1,6 @@
 """Values behind the name of a password or phrase, judged with the line around them.
 
-The patterns end where a value begins; what the value is, and whether it is a word that somebody
+The patterns end where a value begins; what the value is, and whether it is a word that a person
 uses as a password or a piece of code, is decided from the line.
 """
 
@@ -240,10 +240,10 @@ def _argument(text: bytes, start: int, end: int) -> Places:
     value = quoted[quoted.lastindex]
     keyed = not called and _KEY_OR_SALT.match(text, start)
     if keyed:
-        found = len(value) >= _GENERATED and is_random(value.replace(b" ", b""))
+        is_secret = len(value) >= _GENERATED and is_random(value.replace(b" ", b""))
     else:
-        found = is_phrase(value) if b" " in value else is_password_text(value)
-    if found:
+        is_secret = is_phrase(value) if b" " in value else is_password_text(value)
+    if is_secret:
         yield quoted.span(quoted.lastindex)
 
 
@@ -261,10 +261,10 @@ def _below(text: bytes, start: int, end: int) -> Places:
     body = value[2].strip(b"'\"")
     password = re.search(rb"(?i)pass|pwd|phrase|mnemonic", text[start:end])
     if b" " in body:
-        found = password is not None and is_phrase(body)
+        is_secret = password is not None and is_phrase(body)
     else:
-        found = is_word_value(body) if password else is_key(body) or is_mixed(body)
-    if found:
+        is_secret = is_word_value(body) if password else is_key(body) or is_mixed(body)
+    if is_secret:
         first = text.index(body, value.start(2))
         yield first, first + len(body)
 

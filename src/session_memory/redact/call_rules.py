@@ -27,7 +27,7 @@ _ARGUMENT = compiled(
 _DATABASE = compiled(rb"(?i)(?:mysqli?_(?:p?connect|real_connect)|new\s+mysqli|mysqli)\s*\($")
 _DRIVER = compiled(rb"(?i)(?:getConnection|new\s+\\?PDO)\s*\($")
 _TAKES_WORDS = compiled(rb"(?i)auth|wifi\w*\.")
-"""Calls whose last text is a password that somebody chose."""
+"""Calls whose last text is a password that a person chose."""
 _ALGORITHM = compiled(
     rb"(?i)(?:aes|des|rc4|rsa|hmac|sha|md5|pbkdf2|utf-?8|ascii|base64|hex|raw|latin1|binary|cbc|gcm|ecb|[hr]s256)[\w/.:-]*$"
 )

@@ -14,7 +14,7 @@ from session_memory.redact.decoded import Decoded
 from session_memory.redact.json_fields import named_value, pair_value
 from session_memory.redact.keywords import Keywords
 from session_memory.redact.linear_regex import Match, Pattern, compile_pattern
-from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
+from session_memory.redact.pieces import PLACEHOLDER, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rule_table import RULES, Rule
 from session_memory.redact.secret_names import is_secret_name
@@ -156,11 +156,11 @@ class Redactor:
             return []
         pieces: list[Piece] = []
         try:
-            for start, end, kept in marks(data):
-                piece = Piece(data[start:end], start, end, KEPT if kept else TEXT)
+            for start, end, is_placeholder in marks(data):
+                piece = Piece(data[start:end], start, end, PLACEHOLDER if is_placeholder else TEXT)
                 if start or end < len(data):  # a mark changes where words begin and end
                     rules = self._keywords.rules(piece.data)
-                pieces += (piece,) if kept else self._settle(piece, PASSES, rules)
+                pieces += (piece,) if is_placeholder else self._settle(piece, PASSES, rules)
         except UnsettledError:
             pieces = [Piece(placeholder(data, self._key), 0, len(data), UNSETTLED)]
         replaced = [piece.rule for piece in pieces if piece.is_replaced]

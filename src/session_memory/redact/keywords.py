@@ -28,7 +28,7 @@ class _Everyday:
     def _prefilters(self) -> PatternSet:
         return compile_set(prefilter_of(self._rules[order]) for order in self._orders)
 
-    def found(self, text: bytes) -> list[int]:
+    def matching_rules(self, text: bytes) -> list[int]:
         """The rules whose prefilter is in the text."""
         return [self._orders[index] for index in self._prefilters.Match(text) or ()]
 
@@ -60,14 +60,14 @@ class Keywords:
 
     def rules(self, text: bytes) -> set[int]:
         """The rules worth trying: those with a keyword, or a prefilter, in the text."""
-        found: set[int] = set()
+        orders: set[int] = set()
         for index in self._set.Match(text) or ():
-            found.update(self._rules[index])
+            orders.update(self._rules[index])
         for number, everyday in enumerate(self._everyday, start=1):
-            if -number in found:
-                found.remove(-number)
-                found.update(everyday.found(text))
-        return found | self._always if self._always else found
+            if -number in orders:
+                orders.remove(-number)
+                orders.update(everyday.matching_rules(text))
+        return orders | self._always if self._always else orders
 
 
 def _words_of(rules: Sequence[Rule]) -> list[bytes]:

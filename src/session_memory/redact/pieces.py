@@ -8,7 +8,7 @@ import msgspec
 
 TEXT = ""
 """In place of a rule's id: text of the log, which rules are applied to."""
-KEPT = "kept"
+PLACEHOLDER = "kept"
 """In place of a rule's id: an earlier placeholder, which rules are not applied to."""
 
 
@@ -23,7 +23,7 @@ class Piece(msgspec.Struct, frozen=True):
     @property
     def is_replaced(self) -> bool:
         """Whether this replaces a secret."""
-        return self.rule not in (TEXT, KEPT)
+        return self.rule not in (TEXT, PLACEHOLDER)
 
     @property
     def is_verbatim(self) -> bool:

@@ -15,12 +15,12 @@ def drop_private(text: str) -> tuple[str, int]:
     Spans may be nested; an unclosed one extends to the end of the text. A closing tag without an
     opening one stays. Without a span the same object is returned.
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     position = depth = count = 0
     for tag in _TAG.finditer(text) if "<" in text else ():
         if not tag.group(1):
             if depth == 0:
-                kept += (text[position : tag.start()], PRIVATE)
+                pieces += (text[position : tag.start()], PRIVATE)
                 count += 1
             depth += 1
         elif depth:
@@ -29,5 +29,5 @@ def drop_private(text: str) -> tuple[str, int]:
     if not count:
         return text, 0
     if not depth:
-        kept.append(text[position:])
-    return "".join(kept), count
+        pieces.append(text[position:])
+    return "".join(pieces), count

@@ -101,7 +101,7 @@ def is_no_loop(text: bytes, start: int, end: int) -> bool:
 
 
 def is_no_public_key(text: bytes, start: int, end: int) -> bool:
-    """Whether the name before a value does not say that everybody may know it."""
+    """Whether the name before a value does not mark it as public."""
     return end > start and _PUBLIC.search(name_before(text, start)) is None
 
 

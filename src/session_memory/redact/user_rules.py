@@ -32,7 +32,7 @@ HINT = "correct the file, or remove `gitleaks` from [redact] in the configuratio
 def make_redactor(key: bytes, settings: Redact) -> tuple[Redactor, list[str]]:
     """The redactor of a store: the built-in rules and the user's own; a warning for each unusable.
 
-    Whoever makes one shows the warnings: text is stored without the protection of those rules.
+    Callers must show the warnings: text is stored without the protection of those rules.
     """
     extra, warnings = load_user_rules(msgspec.to_builtins(settings.rules), settings.gitleaks)
     return Redactor(key, extra=extra), warnings
@@ -128,7 +128,7 @@ def _allowed(table: Table, where: str) -> tuple[list[Check], list[str]]:
             continue
         stop = tuple(word.lower().encode() for word in _texts(allowlist.get("stopwords")))
         if stop:
-            checks.append(_holds_one_of(stop))
+            checks.append(_holds_any(stop))
         for expression in _texts(allowlist.get("regexes")):
             try:
                 checks.append(_matches(compile_pattern(expression.encode("utf-8"))))
@@ -137,7 +137,7 @@ def _allowed(table: Table, where: str) -> tuple[list[Check], list[str]]:
     return checks, warnings
 
 
-def _holds_one_of(words: tuple[bytes, ...]) -> Check:
+def _holds_any(words: tuple[bytes, ...]) -> Check:
     return lambda secret: any(word in secret.lower() for word in words)
 
 

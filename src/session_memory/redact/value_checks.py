@@ -105,7 +105,7 @@ _NOTATION = compiled(
 _PAREN = compiled(rb"\((?:redacted\)|[A-Za-z_]\w*(?:->|\.|::)[A-Za-z_])")
 """The beginning of an expression in brackets."""
 _IDEOGRAPH = compiled(rb"[\xe3-\xed][\x80-\xbf]{2}")
-"""A sign of Chinese, Japanese or Korean: the value is described, as nobody types one blindly."""
+"""A sign of Chinese, Japanese or Korean: such a value is a description, not a password."""
 _DOTTED = compiled(rb"[A-Za-z_]+[0-9]{0,2}(?:\.[A-Za-z_]+)+$|[a-z-]+/[a-z-]+$")
 _REPEATED = compiled(rb"(.{2,10}?)\1{2,}$")
 _OWN_NAME = compiled(
@@ -167,7 +167,7 @@ def is_value(value: bytes) -> bool:
         return False
     if _IDEOGRAPH.search(head) or _is_code(head) or is_well_known(head):
         return False
-    # A digit makes the difference between `example-key` and a password somebody built on a word.
+    # A digit makes the difference between `example-key` and a password built on a word.
     return bool(_DIGIT.search(head)) or not (_STAND_IN.search(head) or head.lower() in _WORDS)
 
 
@@ -191,7 +191,7 @@ def is_identifier(value: bytes) -> bool:
 
 
 def is_unmasked(value: bytes) -> bool:
-    """A token with a known beginning that somebody did not cross out."""
+    """A token with a known beginning that is not crossed out."""
     return not _MASK.search(value[:LOOKED_AT])
 
 
@@ -257,7 +257,7 @@ def is_expression(value: bytes) -> bool:
 
 
 def is_literal_text(value: bytes) -> bool:
-    """Anything but code, or what is written where somebody has to fill in a value."""
+    """Anything but code, or what is written where a value has to be filled in."""
     head = value[:LOOKED_AT]
     if pairs := _PAIRS_FOLLOW.search(head):
         head = head[: pairs.start()]

@@ -62,7 +62,7 @@ _GLUED = compiled(("(?:my|dev|db|app|new|old|" + "|".join(LONG_WORDS[::-1]) + ")
 so that there is one way to read a value and no time is lost on the others."""
 _SHORT_WORDS = frozenset(_SHORT.encode().split())
 _FILLERS = frozenset((b"abc", b"xyz", b"abcd", b"abcdef"))
-"""What examples fill up with; alone it is somebody's password."""
+"""Fillers of examples; alone such a word is a real password."""
 _DESCRIBED = compiled(
     (
         "(?:this|that|not|an?|is|the|my|your|our|very|top|really|some|any|good|better|best|hard|to|be|"
@@ -103,7 +103,7 @@ def is_well_known(value: bytes) -> bool:
     words = [part for part in parts if not part.isdigit() and part not in _FILLERS]
     if not words or not all(word in _SHORT_WORDS or _GLUED.match(word) for word in words):
         return not set(parts) - set(words) and bool(_DESCRIBED.match(b"".join(parts)))
-    # A number makes a password somebody's own, unless it counts the values of a test.
+    # A number makes a password real, unless it counts the values of a test.
     numbers = [part for part in parts if part.isdigit()]
     return not numbers or (len(parts) > 2 and (_is_count(numbers) or words[0] in _OF_TESTS))
 

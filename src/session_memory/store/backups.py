@@ -37,7 +37,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def unseen(_done: int, _total: int, _file: str) -> None:
-    """Progress that nobody watches."""
+    """Progress that is not shown."""
 
 
 class Copied(msgspec.Struct, frozen=True):
@@ -187,7 +187,7 @@ def building(target: str) -> Generator[str]:
         os.mkdir(partial, 0o700)
     except OSError as error:
         raise cannot_write(target, error) from error
-    with _only_one(partial, target):
+    with _exclusive_backup(partial, target):
         try:
             write_file(os.path.join(partial, OURS), b"")
             yield partial
@@ -204,7 +204,7 @@ def building(target: str) -> Generator[str]:
 
 
 @contextlib.contextmanager
-def _only_one(partial: str, target: str) -> Generator[None]:
+def _exclusive_backup(partial: str, target: str) -> Generator[None]:
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(exclusive(partial, "a backup"))
@@ -224,7 +224,7 @@ def _drop_partial(partial: str) -> None:
     names = os.listdir(partial)
     if names and not {OURS, MANIFEST} & set(names):
         raise Refused(f"{partial} is in the way and no backup of ours", hint="move it away")
-    with _only_one(partial, partial.removesuffix(PARTIAL)):
+    with _exclusive_backup(partial, partial.removesuffix(PARTIAL)):
         shutil.rmtree(partial)
 
 
@@ -242,7 +242,7 @@ def _put_in_place(partial: str, target: str) -> None:
 
 
 def cannot_write(target: str, error: OSError) -> StoreError:
-    """What a user hears when a target does not take a backup."""
+    """The error for a target that cannot be written."""
     return StoreError(
         f"cannot write the backup {target}: {error.strerror or error}",
         hint="no backup was made and the store is as it was; free space, or name another place",
@@ -263,7 +263,7 @@ def check_space(target: str, needed: int) -> None:
 
 
 def missing(directory: str) -> NotFound:
-    """What a user hears who names a backup that is not there."""
+    """The error for a backup that does not exist."""
     old = directory + REPLACED
     hint = "name the directory that `session-memory store backup` wrote"
     if os.path.isdir(old):

@@ -1,4 +1,4 @@
-"""What distilling asks, so that a long session need not be read from its start again."""
+"""What distilling needs, so that a long session need not be read from its start again."""
 
 from __future__ import annotations
 

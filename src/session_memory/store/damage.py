@@ -22,11 +22,11 @@ from session_memory.store.marks import read_marks
 DATABASE = "store.db"
 SEGMENTS = "segments"
 NOTE = "damaged.json"
-KEPT = DATABASE + ".damaged-"
+COPY_PREFIX = DATABASE + ".damaged-"
 UNCLAIMED = "unclaimed"
 """Folder of texts that a repair could match with no event."""
 LOG_SUFFIXES = ("-wal", "-shm")
-MOST_KEPT = 3
+MAX_COPIES = 3
 """A disk that goes on failing must not fill up with copies."""
 
 
@@ -47,8 +47,8 @@ class Damage(msgspec.Struct, frozen=True):
     @property
     def message(self) -> str:
         """One line for a user."""
-        kept = f"; kept as {', '.join(self.files)}" if self.files else ""
-        return f"{self.reason} (since {iso(self.since)}){kept}"
+        copies = f"; kept as {', '.join(self.files)}" if self.files else ""
+        return f"{self.reason} (since {iso(self.since)}){copies}"
 
 
 def known_damage(directory: str) -> Damage | None:
@@ -60,13 +60,13 @@ def known_damage(directory: str) -> Damage | None:
     try:
         return msgspec.json.decode(data, type=Damage)
     except msgspec.DecodeError:  # the files that were kept say as much
-        return Damage(0, "the note about the damage cannot be read", kept_files(directory))
+        return Damage(0, "the note about the damage cannot be read", damaged_copies(directory))
 
 
-def kept_files(directory: str) -> tuple[str, ...]:
+def damaged_copies(directory: str) -> tuple[str, ...]:
     """Every damaged database that was kept here, merged or not."""
     with contextlib.suppress(FileNotFoundError):
-        names = (name for name in os.listdir(directory) if name.startswith(KEPT))
+        names = (name for name in os.listdir(directory) if name.startswith(COPY_PREFIX))
         return tuple(sorted(name for name in names if not name.endswith(LOG_SUFFIXES)))
     return ()
 
@@ -87,7 +87,7 @@ def _write(directory: str, damage: Damage) -> None:
     replace_file(Path(directory) / NOTE, msgspec.json.encode(damage))
 
 
-def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST_KEPT) -> Damage:
+def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MAX_COPIES) -> Damage:
     """Rename the damaged database with its log; the caller holds the sweep's lock.
 
     The note comes first and the log before the database: cut off at any point, the next call goes
@@ -125,10 +125,10 @@ def _drop_log(path: str) -> None:
 
 def _free_name(directory: str, now_ms: int) -> str:
     stamp = (iso(now_ms) or "").replace("-", "").replace(":", "")[:15] + "Z"
-    name, number = KEPT + stamp, 1
+    name, number = COPY_PREFIX + stamp, 1
     while os.path.exists(os.path.join(directory, name)):
         number += 1
-        name = f"{KEPT}{stamp}-{number}"
+        name = f"{COPY_PREFIX}{stamp}-{number}"
     return name
 
 
@@ -158,7 +158,7 @@ def refuse_no_file(path: str) -> None:
     if os.path.lexists(path) and not os.path.isfile(path):
         raise StoreError(
             f"{path} is not a file",
-            hint="move it away, or mend it if it is a link; then run `session-memory store repair`",
+            hint="move it away, or fix it if it is a link; then run `session-memory store repair`",
         )
 
 

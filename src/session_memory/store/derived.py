@@ -351,10 +351,10 @@ hold nothing and need no entry.
 """
 
 
-KEPT_STORES = ("data/before-restore-", "data/store.db.damaged-")
-"""Earlier stores, which `forget` names: they are the user's way back."""
+EARLIER_STORES = ("data/before-restore-", "data/store.db.damaged-")
+"""Earlier stores. `forget` lists them and leaves them: the user may need them."""
 
 
 def is_registered(name: str) -> bool:
     """Whether forgetting knows a file such as `data/given.json`."""
-    return name in FILES or name.endswith(".lock") or name.startswith(KEPT_STORES)
+    return name in FILES or name.endswith(".lock") or name.startswith(EARLIER_STORES)

@@ -32,7 +32,7 @@ def check_directory(directory: str) -> None:
     if hasattr(os, "getuid") and info.st_uid != os.getuid():
         raise Refused(
             f"the store {directory} belongs to user {info.st_uid}, not to you",
-            hint="use a directory of your own; a store of somebody else is never opened",
+            hint="use a directory of your own; another user's store is never opened",
         )
     kind = file_system(directory)
     if kind in NETWORK:
@@ -43,7 +43,7 @@ def check_directory(directory: str) -> None:
 
 
 def file_system(path: str, mounts: str = "/proc/self/mounts") -> str | None:
-    """The kind of file system a path is on, where the system tells; None elsewhere."""
+    """The kind of file system a path is on, where the system says it; None elsewhere."""
     try:
         with open(mounts, encoding="utf-8", errors="replace") as file:
             lines = [line.split() for line in file]

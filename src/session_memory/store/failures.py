@@ -20,7 +20,7 @@ def is_damage(error: object) -> bool:
     return _name(error) in _DAMAGE or _is_wrong_checksum(error)
 
 
-def told(error: object) -> str:
+def describe(error: object) -> str:
     """What is wrong with a file; of a wrong checksum SQLite says only that the disk failed."""
     return "a page does not fit its checksum" if _is_wrong_checksum(error) else str(error)
 
@@ -34,7 +34,7 @@ def as_damage(error: BaseException) -> DatabaseDamaged | None:
     if isinstance(error, DatabaseDamaged):
         return error
     if is_damage(error):
-        return DatabaseDamaged(f"the database is damaged: {told(error)}")
+        return DatabaseDamaged(f"the database is damaged: {describe(error)}")
     return None
 
 

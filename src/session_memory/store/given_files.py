@@ -34,16 +34,16 @@ def read_given(data: Path) -> tuple[Given, ...]:
 
 def note_given(data: Path, held: Iterable[Pair], written: Mapping[Pair, int], now_ms: int) -> None:
     """Note what files hold after a run, and which versions it wrote; under the ledger's lock."""
-    known = read_given(data)
-    after = renewed(known, standing(known, held, written), now_ms)
-    if after != known:
+    history = read_given(data)
+    after = renewed(history, standing(history, held, written), now_ms)
+    if after != history:
         replace_file(private_dir(data) / GIVEN, encode_givings(after))
 
 
-def forget_given(data: Path, known: Collection[str]) -> int:
+def forget_given(data: Path, repos: Collection[str]) -> int:
     """Drop the history of repositories that no session is known of any more; returns how many."""
     before = read_given(data)
-    left = tuple(giving for giving in before if giving.repo in known)
+    left = tuple(giving for giving in before if giving.repo in repos)
     if left != before:
         replace_file(private_dir(data) / GIVEN, encode_givings(left))
     return len(before) - len(left)

@@ -1,4 +1,4 @@
-"""The user's decisions on guards and their history on disk: a small file beside the trials."""
+"""The user's decisions on guards and their history on disk: a small file next to the trials."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_guards(data: Path) -> GuardRecord:
 
 
 def change_guards(data: Path, change: Change) -> GuardRecord:
-    """Apply a change while nobody else does; returns the record after it."""
+    """Apply a change under a lock; returns the record after it."""
     with exclusive(str(data / "guards.lock"), "another change of guards", wait=True):
         before = read_guards(data)
         after = change(before)
@@ -43,7 +43,7 @@ def change_guards(data: Path, change: Change) -> GuardRecord:
 
 
 def drop_guards(
-    data: Path, is_gone: Callable[[Choice], bool], known: Collection[str] | None
+    data: Path, is_gone: Callable[[Choice], bool], repos: Collection[str] | None
 ) -> None:
     """Drop decisions that hold forgotten words, and the history of projects that are not known."""
     if not (data / GUARDS).exists():
@@ -52,7 +52,7 @@ def drop_guards(
     def drop(record: GuardRecord) -> GuardRecord:
         return GuardRecord(
             tuple(choice for choice in record.choices if not is_gone(choice)),
-            tuple(one for one in record.given if known is None or one.repo in known),
+            tuple(giving for giving in record.given if repos is None or giving.repo in repos),
         )
 
     change_guards(data, drop)

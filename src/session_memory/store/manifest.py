@@ -79,7 +79,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """Whose texts a segment holds."""
 
     key: bytes
-    """Tells the store's fingerprint key from others, see `key_mark`."""
+    """Identifies the store's fingerprint key, see `key_mark`."""
     flavor: str
     external_id: str
     parent: str | None
@@ -112,7 +112,7 @@ _FIELDS = EventRow.__struct_fields__
 
 
 def key_mark(fingerprint_key: bytes) -> bytes:
-    """Known by whoever has the key: fingerprints made with another one cannot be compared."""
+    """Identifies the key: fingerprints made with another one cannot be compared."""
     return blake2b(b"manifest", digest_size=8, key=fingerprint_key).digest()
 
 

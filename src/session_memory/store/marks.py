@@ -231,9 +231,9 @@ def add_marks(directory: str, marks: Marks, keys: Keys | None = None) -> MarksFi
     path = path_in(directory)
     with unchanging(directory):
         stored = read_marks(directory)
-        known = stored.marks if stored else Marks()
+        earlier = stored.marks if stored else Marks()
         keys = keys or (stored.keys if stored else None)
-        merged = merge(known, marks)
+        merged = merge(earlier, marks)
         data, checksum = encode(merged, keys)
         if stored is None or stored.checksum != checksum:
             try:
@@ -251,7 +251,7 @@ def clean_up(directory: str) -> None:
 
 @contextlib.contextmanager
 def unchanging(directory: str) -> Generator[None]:
-    """Keep everybody else from changing the file for the length of the block."""
+    """Lock the file for the length of the block."""
     with exclusive(os.path.join(directory, LOCK), "another change of the forget marks", wait=True):
         yield
 

@@ -53,7 +53,7 @@ class Claim(msgspec.Struct, frozen=True):
 class Memories(Protocol):
     """Traces. Every method is one transaction; a forgotten session takes its trace along."""
 
-    def known(self) -> dict[int, int]:
+    def sessions_read(self) -> dict[int, int]:
         """Every session that was read, with its `updated_at` at that time."""
         ...
 
@@ -120,6 +120,6 @@ class Memories(Protocol):
     def swapping(self, claim: Claim) -> AbstractContextManager[None]:
         """A transaction that begins only while lock and job are both the claim's, and ends the job.
 
-        Nobody can take either over inside it: files may be put in place there.
+        Neither can be taken over inside it: files may be put in place there.
         """
         ...

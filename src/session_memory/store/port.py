@@ -84,7 +84,7 @@ __all__ = [
 
 
 class SessionReader(Protocol):
-    """What recall, export and every listing ask."""
+    """What recall, export and every listing need."""
 
     def projects(self) -> list[Project]:
         """All projects, by key; one that was merged is part of another."""
@@ -217,7 +217,7 @@ class KeyedStore(Protocol):
 
 
 class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
-    """What a sweep asks before and while it captures."""
+    """What a sweep needs before and while it captures."""
 
     def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
         """Path to (stamp, parser version) of every source of a flavour."""
@@ -287,7 +287,7 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
 
 
 class DistilStore(SessionReader, WritableStore, CheckpointReader, Protocol):
-    """What making digests asks."""
+    """What making digests needs."""
 
     def unanalyzed(self) -> list[int]:
         """Sessions without a digest of all their events."""

@@ -23,7 +23,7 @@ from session_memory.errors import HubRefused, HubUnavailable, Refused, UsageErro
 
 TIMEOUT_SECONDS = 60
 PATIENCE = 5
-"""How often a hub that asks to slow down is asked again."""
+"""How often a request is repeated after the hub asked to slow down."""
 LONGEST_WAIT = 30
 ANSWER_BYTES = 64 * 1024 * 1024
 PACKED_FROM = 1_000

@@ -17,7 +17,7 @@ class RescanStore(Protocol):
         ...
 
     def rescan_mark(self) -> RescanMark | None:
-        """How far redacting again has come; None where nobody noted it yet."""
+        """How far redacting again has come; None where it was not noted yet."""
         ...
 
     def mark_rescan(self, mark: RescanMark) -> None:

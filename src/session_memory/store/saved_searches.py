@@ -43,7 +43,7 @@ def save_search(data: Path, search: SavedSearch) -> None:
 
 
 def drop_search(data: Path, name: str) -> None:
-    """Keep it no longer."""
+    """Delete a saved search."""
     _write(data, [each for each in read_saved(data) if each.name != name])
 
 

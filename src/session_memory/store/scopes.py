@@ -143,7 +143,7 @@ class Scopes(Protocol):
         ...
 
     def word_counts(self, words: tuple[str, ...]) -> dict[str, int]:
-        """In how many events each word occurs, up to a bound above which it tells nothing."""
+        """In how many events each word occurs, up to a bound above which it is too common."""
         ...
 
     def some_observations(self, ids: list[int]) -> dict[int, Observation]:

@@ -8,7 +8,7 @@ observation by the words it was put into. Measured on two sets of questions (doc
   or an error has no entry there: its own words count for both, or talk about an error would always
   stand before the error.
 - Hits that hold more of the rare words are better than hits that hold one of them often.
-- An event that somebody found worth an observation with these words is the better hit.
+- An event with an observation that holds these words is the better hit.
 - Words that stand side by side in the question and in a hit, as in a message or a command, are a
   better match than the same words far apart.
 - A hit in a session with further good hits, or in which the words occur somewhere, is more likely
@@ -37,17 +37,17 @@ RANK_SCALE = 20
 """The place at which a rank counts half as much as the first."""
 COVERED = 1.25
 """What holding every word adds to a hit, as a part of the best score; half of them a quarter."""
-TOLD = 0.2
-"""What a session adds to its hits in which the words occur more than in any other, wherever."""
+SESSION_BONUS = 0.2
+"""What the session in which the words occur most adds to its hits, as a part of the best."""
 OFTEN = 2.0
-"""Times a session says a word that count half as much as saying it for ever."""
+"""How often a session must say a word for half of the possible weight."""
 PAIRED = 0.5
 """What holding the words as neighbours, as the question has them, adds in the same way."""
 ALL_TERMS_BONUS = 0.25
 """Of the best score: every word present outweighs one of them often, but not by far."""
 PAGE, OF_ONE_SESSION, OF_OTHERS = 10, 7, 2
 VARIED_PAGES = 10
-"""Further down nobody reads on to find another session."""
+"""Further down readers do not look for another session."""
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class IndexHits(msgspec.Struct, frozen=True):
     noted: Sequence[Noted] = ()
     turns: frozenset[int] = frozenset()
     """Events that are turns, and so stand in the index over turns."""
-    told: Mapping[int, float] = {}
+    session_share: Mapping[int, float] = {}
     """How much each session says of the words, 1 for the one that says most."""
 
 
@@ -105,10 +105,10 @@ def with_coverage(
     lifted = dict(scores) | {row: scores.get(row, least) + bonus for row in whole}
     if lifted and len(holding) > 1:
         best = max(lifted.values())
-        held_by = counts or {word: len(found) for word, found in holding.items()}
+        held_by = counts or {word: len(rows) for word, rows in holding.items()}
         for row, share in _covered(lifted, holding, held_by).items():
             lifted[row] += COVERED * best * share * share
-    order = sorted(lifted.items(), key=lambda found: (-found[1], -found[0]))
+    order = sorted(lifted.items(), key=lambda entry: (-entry[1], -entry[0]))
     return [Scored(row, row >> SEQ_BITS, score) for row, score in order]
 
 
@@ -120,9 +120,9 @@ def _covered(
     weight = {word: math.log(1 + (1 + 3 * most) / (1 + counts[word])) for word in holding}
     total = sum(weight.values())
     share = dict.fromkeys(rows, 0.0)
-    for word, found in holding.items():
+    for word, holders in holding.items():
         part = weight[word] / total
-        for row in found & share.keys():
+        for row in holders & share.keys():
             share[row] += part
     return share
 
@@ -136,17 +136,17 @@ def fuse(hits: IndexHits) -> list[Hit]:
             own = alone.get(event, 0.0)
             context = in_context.get(event, 0.0 if event in hits.turns else own)
             scores[event] = own + IN_CONTEXT * context
-    found = _with_notes(hits, scores)
-    company = _company(found)
-    most = TOLD * max((hit.score for hit in found), default=0.0)
+    lifted = _with_notes(hits, scores)
+    company = _company(lifted)
+    most = SESSION_BONUS * max((hit.score for hit in lifted), default=0.0)
     ranked = [
         Hit(
             hit.session,
-            hit.score + company[hit.session] + most * hits.told.get(hit.session, 0.0),
+            hit.score + company[hit.session] + most * hits.session_share.get(hit.session, 0.0),
             hit.event,
             hit.observation,
         )
-        for hit in found
+        for hit in lifted
     ]
     return varied(sorted(ranked, key=lambda hit: (-hit.score, -(hit.event or 0))))
 
@@ -183,17 +183,17 @@ def _with_notes(hits: IndexHits, scores: dict[int, float]) -> list[Hit]:
     return [*events, *others]
 
 
-def told_by_session(holding: Mapping[str, set[int]]) -> dict[int, float]:
+def share_by_session(holding: Mapping[str, set[int]]) -> dict[int, float]:
     """How much of these words each session says, rare words counting more; 1 for the most."""
     said = {word: Counter(row >> SEQ_BITS for row in rows) for word, rows in holding.items()}
     sessions = len(set[int]().union(*said.values()))
-    told: defaultdict[int, float] = defaultdict(float)
+    session_share: defaultdict[int, float] = defaultdict(float)
     for times in said.values():
         rarity = math.log(1 + (sessions - len(times) + 0.5) / (len(times) + 0.5))
         for session, count in times.items():
-            told[session] += rarity * count / (count + OFTEN)
-    most = max(told.values(), default=0.0) or 1.0
-    return {session: score / most for session, score in told.items()}
+            session_share[session] += rarity * count / (count + OFTEN)
+    most = max(session_share.values(), default=0.0) or 1.0
+    return {session: score / most for session, score in session_share.items()}
 
 
 def _company(hits: Iterable[Hit]) -> dict[int, float]:

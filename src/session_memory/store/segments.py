@@ -70,7 +70,7 @@ def compress(text: bytes) -> bytes:
 
 
 def decompress(data: bytes) -> bytes:
-    """What `compress` was given; StoreDamaged where that cannot be told."""
+    """What `compress` was given; StoreDamaged where that cannot be restored."""
     try:
         return bytes(_zstd().decompress(data))
     except _zstd().ZstdError as error:
@@ -110,7 +110,7 @@ class SegmentStore(Protocol):
         ...
 
     def drop_unfinished(self) -> None:
-        """Remove what an interrupted `put` left; only while nobody else can be inside one."""
+        """Remove what an interrupted `put` left; only while no other process can be inside one."""
         ...
 
     def flawed(self) -> list[str]:
@@ -170,8 +170,8 @@ def _directory(store: SegmentStore, name: str) -> _Directory:
         text_bytes, block_text, count, magic = _TRAILER.unpack(trailer)
     except struct.error:
         raise StoreDamaged(f"segment {name} is cut short") from None
-    known = magic in (MAGIC, FIRST_MAGIC)
-    if not known or block_text <= 0 or count != -(-text_bytes // block_text):
+    has_magic = magic in (MAGIC, FIRST_MAGIC)
+    if not has_magic or block_text <= 0 or count != -(-text_bytes // block_text):
         raise StoreDamaged(f"segment {name} has no valid trailer")
     has_manifest = magic == MAGIC
     size = 4 * count + (_MANIFEST.size if has_manifest else 0)
@@ -201,8 +201,12 @@ class SegmentReader:
 
     def decoded(self, name: str, offset: int, length: int) -> str:
         """The text of an event, whose bytes are at `offset` of a segment's text."""
-        kept = self.fresh.decoded(name, offset)
-        return self.text(name, offset, length).decode("utf-8", "replace") if kept is None else kept
+        fresh_text = self.fresh.decoded(name, offset)
+        return (
+            self.text(name, offset, length).decode("utf-8", "replace")
+            if fresh_text is None
+            else fresh_text
+        )
 
     def text(self, name: str, offset: int, length: int) -> bytes:
         """The bytes at `offset` of a segment's text."""
@@ -381,21 +385,23 @@ class DirectorySegments:
                 gone += 1
                 folders.add(os.path.dirname(path))
         for folder in folders:
-            flush_directory(folder)  # what is told as gone must not come back with the power
+            flush_directory(
+                folder
+            )  # what was reported as deleted must not come back after a power cut
         if shared:
             with exclusive(self.root, "removing texts", wait=True):  # two would undo each other
                 gone += sum(self._take_out(path, out) for path, out in shared.items())
         return gone
 
     def _take_out(self, path: str, names: set[str]) -> int:
-        """Write a shared file anew without some of its segments; how many of them were in it."""
+        """Rewrite a shared file without some of its segments; returns how many were in it."""
         try:
             with SharedFile(path) as file:
                 places, status = file.places, file.status
                 left = {name: data for name, data in file.all().items() if name not in names}
         except FileNotFoundError:
             return 0
-        except StoreDamaged:  # none of its segments can be read: `repair` has told so
+        except StoreDamaged:  # none of its segments can be read: `repair` has reported it
             places, status, left = dict.fromkeys(names, (0, 0)), None, {}
         if len(left) == len(places):
             return 0
@@ -409,12 +415,12 @@ class DirectorySegments:
         return len(places) - len(left)
 
     def names(self) -> Iterator[str]:
-        """See SegmentStore; files of other names are none of ours and stay."""
+        """See SegmentStore; files with other names are not ours and stay."""
         for entry in self._entries():
             if _NAME.fullmatch(entry.name):
                 yield entry.name
             elif _SHARED_NAME.fullmatch(entry.name):
-                # One that cannot be read tells nothing, so nothing in it counts as left over.
+                # What an unreadable file holds is unknown, so nothing in it counts as left over.
                 with contextlib.suppress(StoreDamaged, OSError), SharedFile(entry.path) as file:
                     yield from file.places
 
@@ -423,7 +429,7 @@ class DirectorySegments:
         return [path for path, whole in self._shared_files() if _bytes_of(path) != whole]
 
     def mend(self) -> None:
-        """Write those anew."""
+        """Rewrite those files."""
         with exclusive(self.root, "removing texts", wait=True):
             for path, whole in self._shared_files():
                 if _bytes_of(path) != whole:

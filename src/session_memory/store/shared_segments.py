@@ -1,8 +1,8 @@
 """Many small segments in one file: a flush and a name for each would cost more than its text.
 
 The directory of a file says which segment is where, and stands at both ends of it, so that a
-flipped bit in one of them costs no text. A segment leaves by writing the file anew without it, so
-its bytes are gone as if they had been a file of their own.
+flipped bit in one of them costs no text. A segment is deleted by rewriting the file without it,
+so its bytes are gone as if they had been a file of their own.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ SMALL = 16 * 1024
 FEWEST = 16
 """Small segments of one commit from which on they share files: most sweeps bring one or two."""
 MOST = 256
-"""Segments in a file: it is written anew when one of them leaves."""
+"""Segments in a file: it is rewritten when one of them is deleted."""
 KEEP = 16
 _DIGEST_SIZE = 16
 _END = struct.Struct("<I8s")  # length of a directory with its hash, magic
 
 Places = dict[str, tuple[int, int]]
 """Where each segment of a file is: its start and its length."""
-_known: dict[str, tuple[tuple[int, int, int], Places]] = {}
+_directories: dict[str, tuple[tuple[int, int, int], Places]] = {}
 """Directories of files that were read last, each with the stamp of its file."""
 _read_lengths = msgspec.msgpack.Decoder(dict[str, int]).decode
 
@@ -105,12 +105,15 @@ class SharedFile:
     def places(self) -> Places:
         """See Places."""
         stamp = (self.status.st_ino, self.status.st_mtime_ns, self.status.st_size)
-        known = _known.get(self._path)
-        if known is None or known[0] != stamp:
-            if len(_known) >= KEEP:
-                _known.clear()
-            known = _known[self._path] = stamp, places_in(self._descriptor, self.status.st_size)
-        return known[1]
+        directory = _directories.get(self._path)
+        if directory is None or directory[0] != stamp:
+            if len(_directories) >= KEEP:
+                _directories.clear()
+            directory = _directories[self._path] = (
+                stamp,
+                places_in(self._descriptor, self.status.st_size),
+            )
+        return directory[1]
 
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes | None:
         """Part of a segment, a negative start counts from its end; None where it is not in here."""

@@ -1,9 +1,9 @@
 """Putting a prepared store in the place of the present one; a swap that is cut off is finished.
 
-The new store is prepared in `restore.partial` inside the store's directory, where nobody looks.
+The new store is prepared in `restore.partial` inside the store's directory, where nothing reads it.
 Then `restore.json` says what moves where, and the moves are renames: first the present files into
 `before-restore-TIME`, then the new ones into their place. Whoever opens the store and finds
-`restore.json` finishes the moves, so that nobody ever sees half of one store and half of another.
+`restore.json` finishes the moves, so that no process ever sees parts of two stores.
 
 Wiring of agents, locks and whatever else is in the directory stay where they are.
 """
@@ -28,7 +28,7 @@ PLAN = "restore.json"
 LOCK = "restore.lock"
 ASIDE = "before-restore-"
 STAYS = ("distribution.json", "audit.jsonl")
-"""What tells of files outside the store: those did not go back in time, so neither does this."""
+"""Records of files outside the store: those did not go back in time, so neither do these."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _moves(name: str) -> bool:
-    """Whether a name belongs to a store: the database with its log and damaged kin, or beside."""
+    """Whether a name belongs to a store: its database, a log, a damaged copy, a file next to it."""
     return name.startswith(DATABASE) or name in (SEGMENTS, NOTE, *BACKED_UP)
 
 
@@ -130,7 +130,7 @@ def finish(directory: str) -> None:
     except (OSError, msgspec.DecodeError) as error:
         raise StoreError(
             f"a restore of {directory} was interrupted and cannot be finished: {error}",
-            hint="mend that, then run any command, such as `session-memory status`: it goes on",
+            hint="fix that, then run any command, such as `session-memory status`: it continues",
         ) from error
 
 

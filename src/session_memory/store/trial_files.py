@@ -31,7 +31,7 @@ def read_trials(data: Path) -> tuple[Trial, ...]:
 
 
 def change_trials(data: Path, change: Change) -> tuple[Trial, ...]:
-    """Apply a change to the list while nobody else does; returns the list after it."""
+    """Apply a change to the list under a lock; returns the list after it."""
     with exclusive(str(data / "trials.lock"), "another change of trials", wait=True):
         trials = change(read_trials(data))
         write_trials(data, trials)

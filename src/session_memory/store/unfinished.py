@@ -1,7 +1,7 @@
 """A mark next to the store while something is being written or deleted.
 
 Files are written before their rows and deleted after them, so work that is cut off can leave files
-without rows. The mark tells the next sweep to look for them; without it, it need not.
+without rows. The mark makes the next sweep look for them; without it, a sweep need not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def is_marked(directory: str) -> bool:
 
 
 def mark(directory: str) -> None:
-    """Say that work is under way."""
+    """Mark that work is under way."""
     if is_marked(directory):
         return
     try:
@@ -33,7 +33,7 @@ def mark(directory: str) -> None:
 
 
 def clear(directory: str) -> None:
-    """Say that it ended well."""
+    """Remove the mark: the work is complete."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(directory, NAME))
 

@@ -32,7 +32,7 @@ class EventDraft(msgspec.Struct, array_like=True):
     forgotten: bool = False
     """Named by a mark of another store: it stays out."""
     text: str | None = None
-    """The body as text, where it is at hand: it is distilled next, and decoding it takes long."""
+    """The body as text, if it is in memory: it is distilled next, and decoding takes long."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
@@ -56,7 +56,7 @@ class Whereabouts(msgspec.Struct, frozen=True):
     git_root: str = ""
     remote: str = ""
     root_hash: str = ""
-    """SHA-256 of the root, where a log says no more."""
+    """SHA-256 of the root, where a log says nothing else."""
 
 
 class UsageDraft(msgspec.Struct, frozen=True):

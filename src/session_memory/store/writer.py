@@ -55,7 +55,7 @@ class Writer(Protocol):
         ...
 
     def note_shared(self, fingerprints: set[int]) -> None:
-        """Fingerprints that several sessions hold: `settle` decides whose they are."""
+        """Fingerprints that several sessions hold: `settle` decides which session owns them."""
         ...
 
     def append(self, session: SessionHandle, source_id: int, drafts: list[EventDraft]) -> None:

@@ -44,7 +44,7 @@ def join(data: Path, url: str, invite: str, name: str) -> Membership:
         raise Refused(
             "something of an earlier team still has to be taken back",
             hint="join that hub again and run `session-memory team push`, or delete"
-            f" {folder(data)} if that hub is gone for good",
+            f" {folder(data)} if that hub no longer exists",
         )
     if not (name.strip() and name.isprintable() and len(name) <= NAME_CHARS):
         raise UsageError(f"a name has 1 to {NAME_CHARS} printable characters")
@@ -103,7 +103,7 @@ def share(data: Path, client: HubClient, key: str, project: str, level: Level) -
 
 
 def unshare(data: Path, keys: tuple[str, ...]) -> Membership:
-    """Decide that projects are not shared any more; the hub is told by `flush`.
+    """Decide that projects are not shared any more; `flush` reports it to the hub.
 
     The outbox first: killed in between, the project is taken back and the push that would share it
     again is refused by the hub.
@@ -123,7 +123,7 @@ def unshare(data: Path, keys: tuple[str, ...]) -> Membership:
 
 
 def flush(data: Path, joined: Membership, client: HubClient, now: int) -> TakenBack:
-    """Tell the hub what was forgotten and unshared."""
+    """Report to the hub what was forgotten and unshared."""
     return take_back(Way(data, client, joined.url, now), read_ledger(data))
 
 

@@ -29,7 +29,7 @@ YOU = "you"
 
 
 class OthersSession(msgspec.Struct, frozen=True):
-    """A session of somebody else, as far as it was shared."""
+    """A session of another person, as far as it was shared."""
 
     key: str
     member: str

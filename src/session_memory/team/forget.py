@@ -76,7 +76,7 @@ def rewrite_pulled(data: Path, rewrite: Rewrite) -> None:
 
 def is_in_pulled(data: Path, rewrite: Rewrite) -> bool:
     """Whether an item of others holds such words."""
-    return any(_says(each, rewrite) for known in all_pulled(data) for each in known.all)
+    return any(_says(each, rewrite) for pulled in all_pulled(data) for each in pulled.all)
 
 
 def _says(shared: SharedItem, rewrite: Rewrite) -> bool:

@@ -30,7 +30,7 @@ from session_memory.team.border import Border
 STEPS = 1_024
 """Room between two natural ranks, for versions that say the same thing in other words."""
 EVENT_CHARS = 200_000
-"""Of one event's text: what is longer is a dump of data that nobody reads on a hub."""
+"""Of one event's text: longer texts are dumps of data that are not read on a hub."""
 _LOCAL_DIGEST = ("source_fingerprint", "cures")
 """The fingerprint is made of unredacted text and would let others test guesses; cures are items
 of their own."""

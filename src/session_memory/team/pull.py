@@ -38,7 +38,7 @@ def pull(
     """Pull every project that this machine shares; one that fails does not stop the others."""
     projects = sorted({share.project for share in joined.shared})
     # What is not shared any more is not kept either: one takes part, or one does not.
-    drop_pulled(data, lambda known: known.project not in projects or known.hub != joined.url)
+    drop_pulled(data, lambda pulled: pulled.project not in projects or pulled.hub != joined.url)
     return [_pull(data, joined.url, client, project, progress) for project in projects]
 
 

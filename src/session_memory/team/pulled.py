@@ -28,11 +28,11 @@ class PulledProject(msgspec.Struct):
     hub: str
     cursor: str | None = None
     complete: bool = True
-    """False while a pull that began anew has not come to its end."""
+    """False while a pull that started over is not complete."""
     items: dict[str, SharedItem] = {}
     """By member and key."""
     before: dict[str, SharedItem] = {}
-    """What was there before a pull that began anew; it counts until that is complete."""
+    """What was there before a pull that started over; it counts until that is complete."""
 
     def take(self, page: Pulled) -> None:
         """Apply one page."""

@@ -1,7 +1,7 @@
 """Sending what is shared and taking back what must go; cut off anywhere, the next push goes on.
 
 In this order: take back what was forgotten or unshared, then for each project decide and note what
-to send, send what the hub lacks, and tell it the hash of the whole. Everything may be repeated.
+to send, send what the hub lacks, and then the hash of the whole. Everything may be repeated.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class _ProjectWork(msgspec.Struct, frozen=True):
             add_receipt(data, Receipt(now, "taken back", self.share.project, hub, keys=keys))
 
     def finish(self) -> None:
-        """Tell the hub the hash of the whole, so that the next push can be one question."""
+        """Send the hub the hash of the whole, so that the next push can be a single request."""
         manifest = self.ledger.manifest(self.push.joined.key)
         body = wire.Push(self.share.project, self.share.generation, manifest=manifest)
         self.push.client.post("/v1/push", body, wire.Pushed)

@@ -114,11 +114,11 @@ class RemoteStore:
 
     # --- what the hub is asked ---
 
-    def ask(self, query: str, where: TextFilter, kinds: Sequence[str]) -> wire.Found:
+    def ask(self, query: str, where: TextFilter, kinds: Sequence[str]) -> wire.SearchAnswer:
         """Search on the hub; the sessions of what it finds are known from now on."""
         project = next((p.key for p in self._projects.values() if p.id == where.project_id), None)
         if where.project_id is not None and project is None:
-            return wire.Found(())
+            return wire.SearchAnswer(())
         request = wire.Search(
             query[:4_000],
             projects=(project,) if project else tuple(self._projects),
@@ -129,8 +129,8 @@ class RemoteStore:
             limit=MOST_HITS,
         )
         if not request.projects:  # none would mean every project of the team
-            return wire.Found(())
-        answer = self._client.post("/v1/search", request, wire.Found)
+            return wire.SearchAnswer(())
+        answer = self._client.post("/v1/search", request, wire.SearchAnswer)
         for line in answer.sessions:
             self.found_cures.setdefault(self._know(line).id, [])
         return answer
@@ -216,7 +216,7 @@ class RemoteStore:
         if query.outcome is not None:  # an empty list would say that there are none
             raise UsageError(
                 "a hub does not know how sessions ended",
-                hint="list them without --outcome; `show` tells it of one whose digest is shared",
+                hint="list them without --outcome; `show` prints it where the digest is shared",
             )
         matching: list[Session] = []
         end = None if query.limit is None else query.offset + query.limit
@@ -315,7 +315,7 @@ class RemoteStore:
         return read_digest(bodies[0], list(cures_in(text))) if bodies else None
 
     def evicted_digest(self, session_id: int) -> Digest | None:
-        """None: what is evicted on its owner's machine is not told."""
+        """None: what is evicted on its owner's machine is unknown here."""
         del session_id
 
     def response_costs(self, session_id: int) -> list[Any]:

@@ -31,6 +31,6 @@ def search_team(data: Path, request: SearchRequest) -> tuple[wire.Hit, ...]:
     )
     client = HubClient(joined.url, joined.token)
     try:
-        return client.post("/v1/search", hub_request, wire.Found).hits
+        return client.post("/v1/search", hub_request, wire.SearchAnswer).hits
     finally:
         client.close()

@@ -1,4 +1,4 @@
-"""Telling the hub what was forgotten or unshared, and asking it to prove that nothing is left."""
+"""Reports to the hub what was forgotten or unshared, and has it prove that nothing is left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TakenBack(msgspec.Struct, frozen=True):
     projects: tuple[str, ...] = ()
     proofs: tuple[wire.Proof, ...] = ()
     unfinished: bool = False
-    """The hub still has to delete texts from its object storage; nobody can read them."""
+    """The hub still has to delete texts from its object storage; they cannot be read any more."""
 
     def __or__(self, other: TakenBack) -> TakenBack:
         return TakenBack(
@@ -40,7 +40,7 @@ class TakenBack(msgspec.Struct, frozen=True):
 
 
 def is_gone(proof: wire.Proof) -> bool:
-    """Whether a proof says that all of it is gone for good."""
+    """Whether a proof says that all of it is deleted permanently."""
     left = proof.rows + proof.index_entries + proof.stored_texts + proof.data_keys
     return left == 0 and proof.refused
 
@@ -76,7 +76,7 @@ def take_back(way: Way, ledger: Ledger) -> TakenBack:
         ledger.projects.pop(project, None)
         write_ledger(data, ledger)
         way.note("unshared", project, f"{erased.items} items deleted")
-        change_outbox(data, lambda box, one=project: box.without(Outbox({}, (one,))))
+        change_outbox(data, lambda box, key=project: box.without(Outbox({}, (key,))))
         done |= TakenBack(projects=(project,), unfinished=not erased.complete)
     for project, sessions in outbox.forgotten.items():
         for start in range(0, len(sessions), MOST):

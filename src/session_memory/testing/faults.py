@@ -78,7 +78,7 @@ class CountingOs:
 def failing_files(nth: int, code: int = errno.ENOSPC, *, stays: bool = False) -> Generator[Counter]:
     """Within the block the n-th operation of the segment files fails, and all later ones if asked.
 
-    `failed` of what this yields tells whether so many operations took place at all.
+    `failed` of what this yields says whether so many operations took place at all.
     """
     counter = Counter(nth, OPERATIONS, stays=stays)
     with _instead_of_os(CountingOs(counter, code), atomic_files, segments):
@@ -139,7 +139,7 @@ def failing_disk(kind: str, nth: int, *, stays: bool = False) -> Generator[Count
 
 @contextlib.contextmanager
 def second_faults_pass() -> Generator[None]:
-    """Ignore database errors during a rollback of SQLite, where nobody can catch them."""
+    """Ignore database errors during a rollback of SQLite, where they cannot be caught."""
     previous_hook = sys.unraisablehook
 
     def ignore_database_errors(unraisable: Any) -> None:

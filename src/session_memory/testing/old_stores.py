@@ -86,7 +86,7 @@ def back_to_version_10(directory: Path) -> None:
 
 
 def back_to_version_11(directory: Path) -> None:
-    """Before lost events were told from evicted ones."""
+    """Before lost events were separated from evicted ones."""
     _run(directory, _AFTER_11)
 
 

@@ -46,7 +46,7 @@ def _version(path: Path) -> float:
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
+    """A free port of the loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

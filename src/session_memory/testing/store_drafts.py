@@ -80,7 +80,7 @@ def number(name: str) -> int:
 
 
 def lived(opened: int, ended: int, pos: int = 0) -> tuple[Fact, ...]:
-    """When a session opened and ended, as its log tells it."""
+    """When a session opened and ended, as in its log."""
     return (
         Fact("opened_at", START + opened, pos),
         Fact("started_at", START + opened, pos),
@@ -107,7 +107,7 @@ def distilled(objective: str = "make it work", **fields: Any) -> Digest:
     return Digest(objective=objective, **values)
 
 
-def tell(writer: Writer, said: Said) -> int:
+def add_draft(writer: Writer, said: Said) -> int:
     """Take in what a file says, as a sweep does: new events are added, known ones confirmed."""
     source_id = writer.source(said.flavor, said.path)
     session = writer.session(said.flavor, said.session, said.parent)
@@ -133,7 +133,7 @@ def tell(writer: Writer, said: Said) -> int:
 def capture(store: WritableStore, *said: Said) -> list[int]:
     """Take in files in one transaction and settle; returns the session of each."""
     with store.writing() as writer:
-        sessions = [tell(writer, one) for one in said]
+        sessions = [add_draft(writer, draft) for draft in said]
         writer.settle(set(sessions))
     return sessions
 
@@ -150,12 +150,12 @@ def evict(store: RetentionStore, *sessions: int, data_loss: bool = False) -> int
     """Evict these sessions, as an age pass would."""
     names = {raw.session_id: raw for raw in store.raw_sessions()}
     evictions = [
-        Eviction(one, names[one].external_id, names[one].raw_bytes, "age", data_loss)
-        for one in sessions
+        Eviction(session, names[session].external_id, names[session].raw_bytes, "age", data_loss)
+        for session in sessions
     ]
     return store.evict(evictions, START)
 
 
 def texts(store: SessionReader, session_id: int) -> list[str | None]:
     """The texts of a session in source order."""
-    return [found.text for found in store.events(session_id, texts=True)]
+    return [event.text for event in store.events(session_id, texts=True)]

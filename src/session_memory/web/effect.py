@@ -91,13 +91,15 @@ def _months(figures: list[SessionFigures]) -> list[Month]:
 
 
 def _month(name: str, figures: list[SessionFigures]) -> Month:
-    calls = [one.calls_before_edit for one in figures if one.calls_before_edit is not None]
-    spent = sum(one.usd or 0.0 for one in figures)
-    succeeded = sum(one.outcome == "success" for one in figures)
+    calls = [
+        session.calls_before_edit for session in figures if session.calls_before_edit is not None
+    ]
+    spent = sum(session.usd or 0.0 for session in figures)
+    succeeded = sum(session.outcome == "success" for session in figures)
     return Month(
         name=name,
         sessions=len(figures),
         calls_before_edit=median(calls) if calls else None,
-        errors=sum(one.errors for one in figures) / len(figures),
+        errors=sum(session.errors for session in figures) / len(figures),
         usd_for_success=spent / succeeded if succeeded else None,
     )

@@ -22,14 +22,14 @@ from session_memory.memory.instructions import read_instructions
 from session_memory.memory.layout import MEMORY, memory_root, normalised
 from session_memory.plain_files import read_plain
 from session_memory.recall.scope import find_project
-from session_memory.store.port import Store
-from session_memory.store.told_lines import (
+from session_memory.store.line_choices import (
     LineChoice,
     as_chosen,
     choose,
     read_choices,
     take_back,
 )
+from session_memory.store.port import Store
 from session_memory.web.context import WebContext
 from session_memory.web.notes import known_notes, of_root, shown_notes
 from session_memory.web.page import GoTo, Page, PageRequest

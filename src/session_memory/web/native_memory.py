@@ -31,7 +31,7 @@ def audit_page(web: WebContext, page_request: PageRequest) -> Page:
             "readers": made.readers(),
             "tokens": {agent: made.tokens(agent) for agent in made.readers()},
             "diffs": diffs,
-            "applied": [one for one in read_applied(web.paths.data) if one.root == made.root],
+            "applied": [fix for fix in read_applied(web.paths.data) if fix.root == made.root],
             "note": page_request.query.get("note", ""),
         },
     )
@@ -49,7 +49,7 @@ def decide_on_fix(web: WebContext, page_request: PageRequest) -> GoTo:
         if choice != "apply":
             raise NotFound(f"There is no decision {choice!r}")
         _, made = _audited(web, page_request)
-        finding = next((one for one in made.findings if one.id == name), None)
+        finding = next((each for each in made.findings if each.id == name), None)
         if finding is None:
             raise NotFound("This is not found any more")
         apply_fix(web.paths.data, made.root, finding, web.clock())

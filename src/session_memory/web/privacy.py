@@ -10,7 +10,7 @@ from session_memory.core.pauses import begin, end, is_paused
 from session_memory.core.retention import explain_pass
 from session_memory.core.schema import Session
 from session_memory.errors import Refused
-from session_memory.forget.copies import kept_copies
+from session_memory.forget.copies import own_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext
 from session_memory.ingest.last_sweep import (
@@ -112,7 +112,7 @@ def forget_now(web: WebContext, page_request: PageRequest) -> Page:
             "events": plan.events,
             "left": [*left, *sorted(remaining)],
             "report": report,
-            "copies": kept_copies(web.paths.data),
+            "copies": own_copies(web.paths.data),
         },
     )
 

@@ -229,7 +229,7 @@ def add_own_rule(web: WebContext, page_request: PageRequest) -> GoTo:
 def distribute_rules(web: WebContext, _page_request: PageRequest) -> GoTo:
     """Write every approved rule into the files that the preview shows."""
     plan, result = distribute(
-        web.paths.data, lambda known: _plan(web, known), lambda: _versions(web), web.clock
+        web.paths.data, lambda ledger: _plan(web, ledger), lambda: _versions(web), web.clock
     )
     refused = len(plan.refused) + len(result.refused)
     return GoTo("/rules", _counted(len(result.changed), "file changed", refused))
@@ -241,7 +241,7 @@ def withdraw_rules(web: WebContext, page_request: PageRequest) -> GoTo:
     request = UndoRequest(None, frozenset({name} if name else ()), force=False)
     _, result = distribute(
         web.paths.data,
-        lambda known: plan_undo(known, FileReader(), writing_problem, request),
+        lambda ledger: plan_undo(ledger, FileReader(), writing_problem, request),
         lambda: _versions(web),
         web.clock,
     )

@@ -1,4 +1,4 @@
-"""Serves the page until Ctrl-C, or until nobody has used it for a while."""
+"""Serves the page until Ctrl-C, or until it was idle for a while."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Loads what the other screens need, once, after the first one was sent.
 
 So start is quick, and so is the first look at each screen: importing what a screen needs takes up
-to half a second, which is the reader's time before a page is sent and nobody's after it.
+to half a second, which the reader waits before a page is sent, but not after it.
 """
 
 from __future__ import annotations

@@ -17,14 +17,14 @@ from session_memory.memory.briefing import briefing_of
 from session_memory.memory.instructions import read_instructions
 from session_memory.paths import Paths, private_dir
 from session_memory.settings import Config
+from session_memory.store.line_choices import as_chosen, read_choices
 from session_memory.store.port import CaptureStore
-from session_memory.store.told_lines import as_chosen, read_choices
 from session_memory.worker.injection_pages import FOLDER, LINES
 
 DAY_MS = 86_400_000
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredBriefing(msgspec.Struct, frozen=True):
     """The lines of a project, and a hash of all that they were made of."""
 
     stamp: str
@@ -41,17 +41,17 @@ class Briefings:
         self._targets = [name for name in config.distribute.targets if name.endswith(".md")]
         self._day = now_ms // DAY_MS
         self._sessions = store.digest_stamps()
-        self._known = self._read()
-        self._made: dict[str, Kept] = {}
+        self._stored = self._read()
+        self._made: dict[str, StoredBriefing] = {}
 
     def lines(self, project: Project) -> tuple[str, ...]:
         """What a new session of the project is told."""
         instructions = read_instructions(project.root or "", self._targets)
         stamp = self._stamp(project, instructions)
-        briefing = self._known.get(project.key)
+        briefing = self._stored.get(project.key)
         if briefing is None or briefing.stamp != stamp:
             made = briefing_of(self._store, project, instructions)
-            briefing = Kept(stamp, tuple(line.text for line in made))
+            briefing = StoredBriefing(stamp, tuple(line.text for line in made))
         self._made[project.key] = briefing
         choices = [each for each in self._choices if each.project == project.key]
         return tuple(text for text, _ in as_chosen(briefing.lines, choices))
@@ -63,7 +63,7 @@ class Briefings:
         """
         if not self._file.exists():
             return False
-        if self._made != self._known:
+        if self._made != self._stored:
             replace_file(self._file, msgspec.json.encode(self._made))
         return True
 
@@ -72,10 +72,10 @@ class Briefings:
         parts = (__version__, self._day, project.root, project.aliases, instructions, sessions)
         return blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 
-    def _read(self) -> dict[str, Kept]:
+    def _read(self) -> dict[str, StoredBriefing]:
         """The stored lines; makes an empty file if there is none, so that `save` notices a drop."""
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, Kept])
+            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, StoredBriefing])
         except FileNotFoundError:
             replace_file(self._file, b"{}")
         except (OSError, msgspec.DecodeError):

@@ -95,7 +95,7 @@ def pattern_sections(
 def trial_roots(store: CaptureStore, data: Path, config: Config, pattern: str) -> tuple[str, ...]:
     """The roots on this machine whose sessions would take part in a trial of a pattern."""
     request, _ = gather(store, data, config)
-    lesson = next((one for one in request.lessons if one.id == pattern), None)
+    lesson = next((each for each in request.lessons if each.id == pattern), None)
     if lesson is None or lesson.is_foreign:
         return ()
     keys = reach(lesson, request.repos, request.default_domain)

@@ -40,7 +40,7 @@ class Prepared(msgspec.Struct):
     failed: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """Projects and sessions for which that failed, and why; the others are done."""
     example: Example | None = None
-    """Of the project last worked in that has something to tell, on this machine if one is."""
+    """Of the project last worked in that has something to say, on this machine if one is."""
 
 
 def prepare(store: Store, features: WorkerFeatures, progress: Progress) -> Prepared:

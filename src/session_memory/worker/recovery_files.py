@@ -1,7 +1,7 @@
 """What a session is told after a compaction: one file for the hook, which opens no store.
 
 Named by a hash of the session. The hook renames the file when it gives it, and again when a turn
-has ended since: a process that ended before that told its model nothing. So it is given once; what
+has ended since: a process that ended before that gave its model nothing. So it is given once; what
 is left says how many compactions of the session are dealt with.
 """
 
@@ -37,7 +37,7 @@ RECENT_MS = 30 * 60_000
 """A compaction that only the log shows is answered if it is not older than this."""
 CLOCKS_MS = 2_000
 """Hook and log may differ by this much on the time of a compaction."""
-KEPT_MS = 7 * 24 * 3_600_000
+MAX_AGE_MS = 7 * 24 * 3_600_000
 
 
 class RecoveryFile(msgspec.Struct, frozen=True):
@@ -73,12 +73,12 @@ def prepare(store: SessionReader, records: Sequence[SpoolRecord], context: Recov
     for (flavor, name), of_session in records_by_session.items():
         session = store.own_session(name, flavor)
         if session is not None:
-            written += _prepare_one(store, session, of_session, context)
+            written += _prepare_session(store, session, of_session, context)
     _drop_old(context)
     return written
 
 
-def _prepare_one(
+def _prepare_session(
     store: SessionReader, session: Session, records: Iterable[SpoolRecord], context: RecoveryContext
 ) -> int:
     digest = store.digest(session.id)
@@ -127,7 +127,7 @@ def _files(state: Path) -> Iterator[Path]:
 def _drop_old(context: RecoveryContext) -> None:
     for path in _files(context.state):
         with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_mtime * 1000 < context.now_ms - KEPT_MS:
+            if path.stat().st_mtime * 1000 < context.now_ms - MAX_AGE_MS:
                 path.unlink()
 
 

@@ -61,7 +61,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Any]) -> Normalized
         record = decode_record(line)
         if record is not None:
             bundle.records += 1
-            _tell(bundle, part, pos, record)
+            _emit(bundle, part, pos, record)
         elif block.tail and pos == block.tail[0]:
             bundle.incomplete_tail += 1  # its writer is not done with it
         else:
@@ -70,7 +70,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Any]) -> Normalized
     return bundle
 
 
-def _tell(bundle: Normalized, part: PartBuilder, pos: int, record: dict[str, Any]) -> None:
+def _emit(bundle: Normalized, part: PartBuilder, pos: int, record: dict[str, Any]) -> None:
     kind, at = as_text(record.get("type")), parse_time(record.get("at"))
     text, tool = as_text(record.get("text")), as_text(record.get("tool"))
     match kind:

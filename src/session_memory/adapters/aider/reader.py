@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.adapters.aider import AGENT
-from session_memory.adapters.aider.runs import HEADER, local_time, tell
+from session_memory.adapters.aider.runs import HEADER, emit, local_time
 from session_memory.adapters.common import LINE_CAP, IsKnown, SourceFile, has_vanished, unreadable
 from session_memory.adapters.whole_log import Line, made_lines_adapter
 from session_memory.core.hashing import blake2b
@@ -140,5 +140,5 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
 
 
 ADAPTER = made_lines_adapter(
-    AGENT, discover=discover, lines=lines, tell=tell, discover_changed=discover
+    AGENT, discover=discover, lines=lines, emit=emit, discover_changed=discover
 )

@@ -1,8 +1,8 @@
 """What the lines of one run of Aider mean.
 
 `#### ` begins a line of a prompt, `> ` one that the program printed; all else is the answer. The
-program ends both with two blanks, which tells them from headings and quotes of an answer. Versions
-before about 0.60 did not.
+program ends both with two blanks, which distinguishes them from headings and quotes in an answer.
+Versions before about 0.60 did not.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from session_memory.adapters.common import Normalized, SourceFile, as_text
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import EXCERPT, excerpt
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.whole_log import Records
 from session_memory.core.schema import Usage
 
@@ -62,23 +62,23 @@ def local_time(header: str) -> int | None:
         return None
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read one run."""
-    (_, known), *rest = records or [(0, {})]
-    name = as_text(known.get("run"))
+    (_, header), *rest = records or [(0, {})]
+    name = as_text(header.get("run"))
     if not name:
         bundle.ignored["run/empty"] += 1
         return
-    teller = RunTeller(PartBuilder(name), bundle)
-    teller.begin(known.get("started"))
-    teller.tell([as_text(record.get("line")) for _, record in rest])
-    teller.part.note("cwd", teller.folder or as_text(known.get("folder")), 0)
+    emitter = RunEmitter(PartBuilder(name), bundle)
+    emitter.begin(header.get("started"))
+    emitter.emit([as_text(record.get("line")) for _, record in rest])
+    emitter.part.note("cwd", emitter.folder or as_text(header.get("folder")), 0)
     file_time = source.mtime_ns // 1_000_000 or None  # only the last run of a file has one
-    teller.finish(file_time if known.get("started") is None else None)
+    emitter.finish(file_time if header.get("started") is None else None)
 
 
-class RunTeller(EventTeller):
-    """Tells the lines of one run, in their order."""
+class RunEmitter(EventEmitter):
+    """Turns the lines of one run into events, in their order."""
 
     folder = ""
     _model = ""
@@ -94,7 +94,7 @@ class RunTeller(EventTeller):
             self.part.note("started_at", started, 0)
             self.part.note("ended_at", started, 0)
 
-    def tell(self, lines: list[str]) -> None:
+    def emit(self, lines: list[str]) -> None:
         """Take in all lines of the run."""
         marked = next((x.endswith(MARK) for x in lines if x.startswith(("> ", "#### "))), True)
         begun = False
@@ -143,30 +143,30 @@ class RunTeller(EventTeller):
 
     def _fact(self, line: str) -> bool:
         """Whether a line says something about the run rather than in it."""
-        if found := _VERSION.match(line):
-            self.part.note("client_version", found[1], 0)
-            self.version = found[1]
-        elif found := _MODEL.match(line):
-            self._model = found[1]
-            self.part.note_model(found[1], len(self.part.events))
-        elif found := _FOLDER.match(line):
-            if found[1] == "Cur" or not self.folder:
-                self.folder = found[2]
+        if match := _VERSION.match(line):
+            self.part.note("client_version", match[1], 0)
+            self.version = match[1]
+        elif match := _MODEL.match(line):
+            self._model = match[1]
+            self.part.note_model(match[1], len(self.part.events))
+        elif match := _FOLDER.match(line):
+            if match[1] == "Cur" or not self.folder:
+                self.folder = match[2]
         else:
             return False
         return True
 
     def _act(self, line: str) -> None:
         """Something that the program did, or that happened to it."""
-        if found := _TOKENS.match(line):
-            self._spend(line, found)
-        elif found := _EDITED.match(line):
+        if match := _TOKENS.match(line):
+            self._spend(line, match)
+        elif match := _EDITED.match(line):
             self._edits += 1
             call_id = f"{self.part.external_id}:{self._edits}"
-            self.call("edit", {"file_path": found[1]}, call_id, "edit")
+            self.call("edit", {"file_path": match[1]}, call_id, "edit")
             self.result(line, call_id)
-        elif found := _RUNNING.match(line):
-            self.call("run", {"command": found[1]}, "", "shell")
+        elif match := _RUNNING.match(line):
+            self.call("run", {"command": match[1]}, "", "shell")
         elif line.startswith("^C"):
             self.interrupt(line)
         elif line.startswith("Commit "):
@@ -182,9 +182,9 @@ class RunTeller(EventTeller):
             of_model = text.startswith(("# ", "The LLM"))
             self.fail(text, "edit_failed" if of_model else "api_error")
 
-    def _spend(self, line: str, found: re.Match[str]) -> None:
+    def _spend(self, line: str, match: re.Match[str]) -> None:
         """What an answer cost; its tokens are rounded, and those sent have the cached in them."""
-        sent, written, hit, received = (_amount(text) for text in found.groups())
+        sent, written, hit, received = (_amount(text) for text in match.groups())
         cost = _COST.search(line)
         self._spent += 1
         usage = Usage(

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from session_memory.adapters.antigravity import AGENT
-from session_memory.adapters.antigravity.steps import StepTeller
+from session_memory.adapters.antigravity.steps import StepEmitter
 from session_memory.adapters.common import (
     Block,
     Normalized,
@@ -74,7 +74,7 @@ def in_order(records: Records) -> list[Record]:
     return [steps[number] for number in sorted(steps)]
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
     """Read a whole conversation."""
     home, conversation = _names(source.path)
     part = PartBuilder(_session_id(home, conversation))
@@ -82,14 +82,14 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     steps = in_order(records)
     for _ in range(len(records) - len(steps)):
         bundle.ignored["step written again"] += 1
-    teller = StepTeller(part, bundle)
-    teller.tell(steps)
+    emitter = StepEmitter(part, bundle)
+    emitter.emit(steps)
     prompts = as_list((decode_record(sides.get(_PROMPTS, b"")) or {}).get(_PROMPTS))
-    if folder := _folder(conversation, teller, [as_object(prompt) for prompt in prompts]):
+    if folder := _folder(conversation, emitter, [as_object(prompt) for prompt in prompts]):
         part.note("cwd", folder, 0)
-    teller.finish(source.mtime_ns // 1_000_000 or None)
+    emitter.finish(source.mtime_ns // 1_000_000 or None)
     if part.events:
-        for child in teller.children:
+        for child in emitter.children:
             if (name := _session_id(home, child)) != part.external_id:
                 link = PartBuilder(name, part.external_id)
                 link.note("parent", part.external_id, 0)
@@ -105,25 +105,25 @@ def _names(path: str) -> tuple[str, str]:
 
 
 def _session_id(home: str, conversation: str) -> str:
-    """The same conversation may be in several homes, and be two."""
+    """Conversations with the same name in different homes are different ones."""
     return f"{home}:{conversation}" if home else conversation
 
 
-def _folder(conversation: str, teller: StepTeller, prompts: list[Record]) -> str:
+def _folder(conversation: str, emitter: StepEmitter, prompts: list[Record]) -> str:
     """The folder of the first prompt: by the conversation's name, else by its text and time."""
     named = [row for row in prompts if row.get("conversationId") == conversation]
-    began = next((event.at for event in teller.part.events if event.kind == "user_prompt"), None)
+    began = next((event.at for event in emitter.part.events if event.kind == "user_prompt"), None)
     for row in named or prompts:
         folder = uri_path(as_text(row.get("workspace")))
         at = parse_time(row.get("timestamp"))
-        same = row.get("display") == teller.first_prompt and not row.get("conversationId")
+        same = row.get("display") == emitter.first_prompt and not row.get("conversationId")
         if folder and (named or (same and at and began and abs(at - began) <= _APART_MS)):
             return folder
     return ""
 
 
-def beside(path: str) -> dict[str, bytes]:
-    """The prompts that may tell a conversation's folder."""
+def side_files(path: str) -> dict[str, bytes]:
+    """The prompts that may name a conversation's folder."""
     parts = path.split(os.sep)
     if len(parts) < 6 or parts[-5] != "brain":
         return {}
@@ -137,7 +137,9 @@ def beside(path: str) -> dict[str, bytes]:
     return {_PROMPTS: compact_json({_PROMPTS: rows}).encode()} if rows else {}
 
 
-_LINES = line_log_adapter(AGENT, discover=discover, is_record=is_step, tell=tell, beside=beside)
+_LINES = line_log_adapter(
+    AGENT, discover=discover, is_record=is_step, emit=emit, side_files=side_files
+)
 
 
 def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:

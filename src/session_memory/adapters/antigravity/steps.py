@@ -14,8 +14,8 @@ from session_memory.adapters.common import (
     decode_record,
     parse_time,
 )
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import compact_json, excerpt
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.whole_log import Record
 from session_memory.core.schema import ToolClass, Usage
 
@@ -43,15 +43,15 @@ _TOOLS: dict[str, ToolClass] = {
 }
 
 
-class StepTeller(EventTeller):
-    """Tells the steps of one conversation, in their order."""
+class StepEmitter(EventEmitter):
+    """Turns the steps of one conversation into events, in their order."""
 
     first_prompt = ""
     children: tuple[str, ...] = ()
     """Conversations of sub-agents."""
     _model = ""
 
-    def tell(self, steps: list[Record]) -> None:
+    def emit(self, steps: list[Record]) -> None:
         """Take in all steps."""
         self._open: deque[str] = deque()
         for step in steps:

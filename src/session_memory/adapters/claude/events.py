@@ -33,7 +33,7 @@ Fields = dict[str, Json]
 
 
 class Emitter:
-    """Where the events of the record in hand go, with what they all share."""
+    """Collects the events of the current record, with what they all share."""
 
     __slots__ = (
         "at",
@@ -129,7 +129,7 @@ def _user_text(record: Record, text: str, out: Emitter) -> None:
 
 
 def _by_flags(record: Record, piece: Piece, by_agent: bool) -> Piece:
-    """The record's flags know better than its words who wrote a text without any mark."""
+    """Who wrote a text without any mark: the record's flags are more reliable than its words."""
     source = as_text(as_object(record.origin).get("kind"))
     if record.is_compact_summary:
         label = "compact_summary"

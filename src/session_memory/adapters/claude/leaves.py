@@ -26,17 +26,17 @@ _SEARCHED_MAX = 512 * 1024 * 1024
 
 
 def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
-    """The lines behind `offset`; with titles of other sessions comes whose they are."""
+    """The lines behind `offset`; titles of other sessions come with the names of their owners."""
     for block in read_lines(file.path, offset, line_cap=line_cap, keep_ends=True):
         if block.start == 0 and block.lines and _SUMMARY.search(block.lines[0][1]):
             owners = _owners(file.path, set(_leaves(block)))
-            block.beside = {OWNERS: msgspec.json.encode(owners)} if owners else {}
+            block.side_files = {OWNERS: msgspec.json.encode(owners)} if owners else {}
         yield block
 
 
 def owners_in(block: Block) -> dict[str, str]:
     """{leaf: session} of a block."""
-    owners = decode_record(block.beside.get(OWNERS, b"")) or {}
+    owners = decode_record(block.side_files.get(OWNERS, b"")) or {}
     return {leaf: as_text(session) for leaf, session in owners.items()}
 
 
@@ -96,7 +96,7 @@ def _search(
         except OSError:
             continue
         behind = map(_ID.match, data.split(b'"uuid"')[1:])
-        names = [found[1].decode("utf-8", "replace") for found in behind if found]
+        names = [match[1].decode("utf-8", "replace") for match in behind if match]
         session = _SESSION.search(data)
         if names and session:
             log = _Log(session[1].decode("utf-8", "replace"), names[-1])

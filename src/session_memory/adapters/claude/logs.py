@@ -1,4 +1,4 @@
-"""Where Claude Code keeps its session logs, and when it deletes them: all an idle sweep asks."""
+"""Where Claude Code keeps its session logs, and when it deletes them: all an idle sweep needs."""
 
 from __future__ import annotations
 

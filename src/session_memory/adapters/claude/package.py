@@ -19,7 +19,7 @@ from session_memory.adapters.wiring.package import (
 
 def files(contents: PackageContents) -> dict[str, str]:
     """The plug-in; its commands are `/session-memory:NAME`."""
-    commands = {f"commands/{one.name}.md": command(one) for one in contents.commands}
+    commands = {f"commands/{each.name}.md": command(each) for each in contents.commands}
     return {
         ".claude-plugin/plugin.json": contents.manifest(license="MIT"),
         HOOKS: hooks_file(contents),
@@ -29,14 +29,14 @@ def files(contents: PackageContents) -> dict[str, str]:
     }
 
 
-def command(one: PackageCommand) -> str:
+def command(entry: PackageCommand) -> str:
     """A command in Markdown; what stands behind `!` is run before the model sees it."""
-    fields = {"description": one.description}
-    if one.argument:
-        fields["argument_hint"] = f"[{one.argument}]"
-    if one.text is None:
-        return with_head(f"!`{one.program}`", **fields, allowed_tools=f"Bash({one.program})")
-    return with_head(one.told("$ARGUMENTS"), **fields)
+    fields = {"description": entry.description}
+    if entry.argument:
+        fields["argument_hint"] = f"[{entry.argument}]"
+    if entry.text is None:
+        return with_head(f"!`{entry.program}`", **fields, allowed_tools=f"Bash({entry.program})")
+    return with_head(entry.text_for("$ARGUMENTS"), **fields)
 
 
 def listing(contents: PackageContents, path: str) -> str:

@@ -76,15 +76,15 @@ _IGNORED = frozenset(
         "tools-used",
     }
 )
-_KNOWN = frozenset({*_HANDLERS, *_FACTS, *_IGNORED})
+_KNOWN_TYPES = frozenset({*_HANDLERS, *_FACTS, *_IGNORED})
 
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block. Each line stands alone, so any split of a file gives the same facts."""
     reading = _Reading(source.path, as_text(state.get("version")), as_text(state.get("session")))
-    reading.leaf_owners = owners_in(block) if block.beside else {}
+    reading.leaf_owners = owners_in(block) if block.side_files else {}
     for offset, line in block.lines:
-        record = read_record(line, _KNOWN)
+        record = read_record(line, _KNOWN_TYPES)
         if record is not None:
             reading.take(offset, record)
             continue
@@ -225,7 +225,7 @@ class _FileNames(msgspec.Struct, frozen=True):
 
 
 def _is_record(value: dict[str, Json]) -> bool:
-    """Tells a record from an object inside one: messages in `agent_progress` have no sessionId."""
+    """Whether this is a record, not a part of one: those in `agent_progress` have no sessionId."""
     kind = value.get("type")
     if not isinstance(kind, str):
         return False
@@ -285,7 +285,7 @@ def usage_of(record: Record, at: int | None) -> Usage | None:
     flat = usage.cache_creation_input_tokens or 0
     details = usage.output_tokens_details
     cost = record.cost
-    found = Usage(
+    spending = Usage(
         key=f"{name}:{record.request_id or ''}",
         model=message.model or "",
         at=at,
@@ -299,8 +299,8 @@ def usage_of(record: Record, at: int | None) -> Usage | None:
         sidechain=record.is_sidechain is True,
         mode=special_mode(usage.speed) or special_mode(usage.service_tier),
     )
-    spent = found.input or found.output or found.cache_read or short or long or flat
-    return None if found.model == "<synthetic>" and not spent else found
+    spent = spending.input or spending.output or spending.cache_read or short or long or flat
+    return None if spending.model == "<synthetic>" and not spent else spending
 
 
 _NOTHING, _NO_WRITES = Spent(), CacheWrites()

@@ -1,4 +1,4 @@
-"""The fields of Claude Code's records that are read; what nobody reads is not even decoded.
+"""The fields of Claude Code's records that are read; the others are not decoded.
 
 A tool's result stands in its record twice, and the second one alone is a third of a log.
 """
@@ -144,14 +144,14 @@ _NESTED: dict[tuple[type, str], type[msgspec.Struct]] = {
 _decode = msgspec.json.Decoder(Record).decode
 
 
-def read_record(line: bytes, known: Set[str]) -> Record | None:
+def read_record(line: bytes, known_types: Set[str]) -> Record | None:
     """The record of a line, with all its fields unless its type is a known one; None for others."""
     try:
         record = _decode(line)
     except DEPTH_ERRORS:
         fields = decode_record(line)
         return None if fields is None else record_of(fields)
-    if record.type not in known:
+    if record.type not in known_types:
         record.fields = decode_record(line)
     return record
 

@@ -72,7 +72,7 @@ def split_user_text(text: str) -> Iterator[Piece]:
         yield Piece("injected", "harness", label, text[here:end])
         here = _after_blanks(text, end)
     if here < len(text):
-        yield _one_piece(text[here:], text if here == start else text[here:])
+        yield _piece_of(text[here:], text if here == start else text[here:])
 
 
 def _after_blanks(text: str, start: int) -> int:
@@ -81,7 +81,7 @@ def _after_blanks(text: str, start: int) -> int:
     return start
 
 
-def _one_piece(rest: str, original: str) -> Piece:
+def _piece_of(rest: str, original: str) -> Piece:
     label = _label(rest)
     if label is None:
         return Piece("user_prompt", "user", None, original)
@@ -177,8 +177,8 @@ def is_interruption(text: str) -> bool:
 
 def exit_code_of(text: str) -> int | None:
     """The number of a leading `Exit code N`."""
-    found = _EXIT_CODE.match(text)
-    return int(found.group(1)) if found else None
+    match = _EXIT_CODE.match(text)
+    return int(match.group(1)) if match else None
 
 
 def overflow_name(path: Json, text: str) -> str | None:
@@ -187,6 +187,6 @@ def overflow_name(path: Json, text: str) -> str | None:
         name = re.split(r"[/\\]", path)[-1]
     else:
         head = text[:1024]
-        found = _SAVED_TO.search(head) if "tool-results" in head else None
-        name = found.group(1).rstrip(".") if found else ""
+        match = _SAVED_TO.search(head) if "tool-results" in head else None
+        name = match.group(1).rstrip(".") if match else ""
     return name if name not in ("", ".", "..") else None

@@ -116,21 +116,21 @@ def _server_lists(
     only_managed = any(s.get("allowManagedMcpServersOnly") is True for s in managed.values())
     if not only_managed:
         lists[own[0]] = own[1].get("allowedMcpServers")
-    found = {path: as_list(entries) for path, entries in lists.items() if entries is not None}
-    if not found:
+    allowed = {path: as_list(entries) for path, entries in lists.items() if entries is not None}
+    if not allowed:
         return
-    entries: list[Any] = [entry for listed in found.values() for entry in listed]
+    entries: list[Any] = [entry for listed in allowed.values() for entry in listed]
     by_command = [entry for entry in entries if as_object(entry).get("serverCommand")]
     # Where some entry gives a command, a name alone does not allow a local server.
     if not any(_names_us(entry, command) for entry in by_command or entries):
-        path = next(iter(found))
+        path = next(iter(allowed))
         text = f"allowedMcpServers does not name {SERVER}"
         yield Block("mcp", path, text, managed=path != own[0])
 
 
 def _names_us(entry: Any, command: list[str]) -> bool:
-    known = as_object(entry)
-    return known.get("serverName") == SERVER or known.get("serverCommand") == command
+    server = as_object(entry)
+    return server.get("serverName") == SERVER or server.get("serverCommand") == command
 
 
 SWITCHES = (Switch("hooks", "settings.json", ("disableAllHooks",), off=True),)

@@ -14,7 +14,7 @@ from session_memory.adapters.common import (
     decode_record,
     parse_time,
 )
-from session_memory.adapters.tell_events import EventTeller, settle_result
+from session_memory.adapters.emit_events import EventEmitter, settle_result
 from session_memory.core.schema import ToolClass, Usage
 
 Record = dict[str, Json]
@@ -65,8 +65,8 @@ _BOOKKEEPING = frozenset(
 )
 
 
-class TaskTeller(EventTeller):
-    """Tells the entries of one task, in their order."""
+class TaskEmitter(EventEmitter):
+    """Turns the entries of one task into events, in their order."""
 
     _model = ""
     _requests = _calls = 0
@@ -75,7 +75,7 @@ class TaskTeller(EventTeller):
     _output: RawEvent | None = None
     """The result of the last command, whose output arrives in several entries."""
 
-    def tell(self, entries: list[Record]) -> None:
+    def emit(self, entries: list[Record]) -> None:
         """Take in all entries of a task."""
         for number, entry in enumerate(entries):
             self.at = parse_time(entry.get("ts"))
@@ -87,7 +87,7 @@ class TaskTeller(EventTeller):
             if number == 0 and kind in ("text", "task"):
                 self.prompt(as_text(entry.get("text")))
             else:
-                self._tell(kind, entry)
+                self._emit(kind, entry)
 
     def _note(self, entry: Record) -> None:
         model = as_text(as_object(entry.get("modelInfo")).get("modelId"))
@@ -101,7 +101,7 @@ class TaskTeller(EventTeller):
         if as_list(entry.get("images")) or as_list(entry.get("files")):
             self.ignore("attachments")
 
-    def _tell(self, kind: str, entry: Record) -> None:
+    def _emit(self, kind: str, entry: Record) -> None:
         text = as_text(entry.get("text"))
         if kind in _ANSWERS:
             said = decode_record(text.encode("utf-8", "replace")) if text[:1] == "{" else None
@@ -140,11 +140,11 @@ class TaskTeller(EventTeller):
             self.call(name, given.get("arguments") or given, self._call_id, "mcp")
             return
         name = as_text(given.get("tool"))
-        found = as_text(given.get("content")) if name in _RESULT_IN_CONTENT else ""
-        shown = {key: value for key, value in given.items() if key != "content" or not found}
+        result = as_text(given.get("content")) if name in _RESULT_IN_CONTENT else ""
+        shown = {key: value for key, value in given.items() if key != "content" or not result}
         self.call(name, shown or text, self._call_id, _TOOLS.get(name))
-        if found:
-            self.result(found, self._call_id)
+        if result:
+            self.result(result, self._call_id)
 
     def _result(self, kind: str, text: str) -> None:
         if not text:

@@ -1,4 +1,4 @@
-"""Writes Cline tasks in their real shape: one array of entries, written anew at every change."""
+"""Writes Cline tasks in their real shape: one array of entries, rewritten at every change."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class ClineLog:
 
     def request(self, spent: tuple[int, int, int, int] = (100, 20, 0, 0), usd: float = 0.0) -> None:
         """A request to the model: input, output, cache writes and reads."""
-        told = f"<environment_details>\n# {self.directory_words} ({self.cwd}) Files\na.py\n"
+        environment = f"<environment_details>\n# {self.directory_words} ({self.cwd}) Files\na.py\n"
         names = ("tokensIn", "tokensOut", "cacheWrites", "cacheReads")
-        facts: Row = {"request": f"...\n{told}</environment_details>", "cost": usd}
+        facts: Row = {"request": f"...\n{environment}</environment_details>", "cost": usd}
         facts |= dict(zip(names, spent, strict=True))
         model = {"providerId": "anthropic", "modelId": MODEL, "mode": "act"}
         self.entry("api_req_started", json.dumps(facts), modelInfo=model)

@@ -1,6 +1,6 @@
 """Cline's tasks, and those of agents that keep its format: finds them and reads them.
 
-Read is `ui_messages.json`, the fuller of a task's two records: it holds times, prompts and cost.
+It reads `ui_messages.json`, the fuller of a task's two records: it holds times, prompts and cost.
 `api_conversation_history.json` repeats the same conversation without them.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.cline import AGENT
-from session_memory.adapters.cline.entries import TaskTeller
+from session_memory.adapters.cline.entries import TaskEmitter
 from session_memory.adapters.common import (
     Adapter,
     Normalized,
@@ -50,11 +50,11 @@ def discover(root: str) -> Iterator[SourceFile]:
 def lines(file: SourceFile, data: bytes) -> Iterator[Line]:
     """What is known of the task, then its entries."""
     folder = os.path.dirname(file.path)
-    known = {
+    task = {
         "task": os.path.basename(folder),
         "history": side_object(os.path.join(folder, HISTORY)),
     }
-    yield compact_json(known).encode()
+    yield compact_json(task).encode()
     yield from array_lines(data, "entry", is_entry)
 
 
@@ -63,7 +63,7 @@ def is_entry(record: Record) -> bool:
     return "ts" in record and as_text(record.get("type")) in ("say", "ask")
 
 
-def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(_source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read a whole task."""
     if not records:
         return
@@ -72,15 +72,15 @@ def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
     parent = as_text(history.get("parentTaskId")) or None
     part = PartBuilder(as_text(task.get("task")), parent)
     part.begin(cwd=as_text(history.get("workspace")))
-    teller = TaskTeller(part, bundle)
-    teller.tell([as_object(entry.get("entry")) for entry in entries])
-    teller.finish()
+    emitter = TaskEmitter(part, bundle)
+    emitter.emit([as_object(entry.get("entry")) for entry in entries])
+    emitter.finish()
 
 
 def task_adapter(agent: Agent) -> Adapter:
     """The reader of an agent that keeps tasks in this format."""
     return made_lines_adapter(
-        agent, discover=discover, lines=document_lines(lines), tell=tell, headings=1
+        agent, discover=discover, lines=document_lines(lines), emit=emit, headings=1
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes Continue's sessions in their real shape: one document, written anew at every change."""
+"""Writes Continue's sessions in their real shape: one document, rewritten at every change."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ class ContinueDevLog:
         folder = home / "sessions"
         folder.mkdir(parents=True, exist_ok=True)
         index = folder / "sessions.json"
-        known: list[Row] = json.loads(index.read_text()) if index.exists() else []
-        if self.listed and all(row["sessionId"] != self.session_id for row in known):
+        rows: list[Row] = json.loads(index.read_text()) if index.exists() else []
+        if self.listed and all(row["sessionId"] != self.session_id for row in rows):
             row = {"sessionId": self.session_id, "dateCreated": str(self.created)}
-            index.write_text(json.dumps([*known, row]))
+            index.write_text(json.dumps([*rows, row]))
         path = folder / f"{self.session_id}.json"
         path.write_text(json.dumps(self.document, ensure_ascii=False), encoding="utf-8")
         return path

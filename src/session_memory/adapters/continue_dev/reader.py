@@ -26,9 +26,9 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.continue_dev import AGENT
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.vscode_places import uri_path
 from session_memory.adapters.whole_log import (
     Line,
@@ -65,8 +65,10 @@ def lines(file: SourceFile, data: bytes) -> Iterator[Line]:
     yield compact_json({"session": about}).encode()
     history = document.get("history")
     whole = isinstance(history, list)
-    found = item_lines(as_list(history), "entry") if whole else array_lines(data, "entry", is_entry)
-    for line in found:
+    entry_lines = (
+        item_lines(as_list(history), "entry") if whole else array_lines(data, "entry", is_entry)
+    )
+    for line in entry_lines:
         entry = decode_record(line)
         lean = _lean(as_object(entry.get("entry"))) if entry else None
         yield compact_json({"entry": lean}).encode() if lean else line
@@ -90,20 +92,20 @@ def is_entry(record: Record) -> bool:
 
 def _lean(entry: Record) -> Record:
     """An entry without the prompt it repeats; of that only the model is of use."""
-    kept = {name: value for name, value in entry.items() if name not in _BULK}
+    lean = {name: value for name, value in entry.items() if name not in _BULK}
     for log in map(as_object, as_list(entry.get("promptLogs"))):
         options = as_object(log.get("completionOptions"))
         if model := as_text(options.get("model")) or as_text(log.get("modelTitle")):
-            kept["model"] = model
+            lean["model"] = model
     if as_list(entry.get("contextItems")):
-        kept["attached"] = True
-    return kept
+        lean["attached"] = True
+    return lean
 
 
 _BULK = frozenset({"promptLogs", "editorState", "contextItems"})
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read a whole session."""
     if not records:
         return
@@ -117,34 +119,34 @@ def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
     created = parse_time(about.get("created"))
     if created is not None:
         part.note_time(created, 0)
-    teller = HistoryTeller(part, bundle)
-    teller.model = as_text(about.get("chatModelTitle"))
+    emitter = HistoryEmitter(part, bundle)
+    emitter.model = as_text(about.get("chatModelTitle"))
     for _, record in records[1:]:
-        teller.tell(as_object(record.get("entry")))
-    if teller.model:
-        part.note_model(teller.model, 0)
-    _spend(teller, as_object(about.get("usage")), created)
-    teller.finish(source.mtime_ns // 1_000_000 if created is None else None)
+        emitter.emit(as_object(record.get("entry")))
+    if emitter.model:
+        part.note_model(emitter.model, 0)
+    _spend(emitter, as_object(about.get("usage")), created)
+    emitter.finish(source.mtime_ns // 1_000_000 if created is None else None)
 
 
-def _spend(teller: HistoryTeller, usage: Record, at: int | None) -> None:
+def _spend(emitter: HistoryEmitter, usage: Record, at: int | None) -> None:
     """One figure for the whole session, which a later one replaces."""
-    part, cost = teller.part, usage.get("totalCost")
+    part, cost = emitter.part, usage.get("totalCost")
     spent = as_count(usage.get("promptTokens")), as_count(usage.get("completionTokens"))
     if any(spent) and part.events:
         usd = float(cost) if isinstance(cost, int | float) and cost >= 0 else None
         key = f"{part.external_id}:total"
-        part.spend(Usage(key, teller.model, at, input=spent[0], output=spent[1], usd=usd))
+        part.spend(Usage(key, emitter.model, at, input=spent[0], output=spent[1], usd=usd))
 
 
-class HistoryTeller(EventTeller):
-    """Tells the history of one session."""
+class HistoryEmitter(EventEmitter):
+    """Turns the history of one session into events."""
 
     model = ""
     _answered: frozenset[str] = frozenset()
-    """Calls whose result was told."""
+    """Calls whose result was emitted."""
 
-    def tell(self, entry: Record) -> None:
+    def emit(self, entry: Record) -> None:
         """Take in one entry."""
         message = as_object(entry.get("message"))
         role = as_text(message.get("role"))
@@ -182,11 +184,11 @@ class HistoryTeller(EventTeller):
             self.think(thought[1].strip())
             text = text[thought.end() :]
         states = as_list(entry.get("toolCallStates")) or [entry.get("toolCallState")]
-        known = [state for state in map(as_object, states) if state]
-        if text.strip() or not (known or as_list(message.get("toolCalls"))):
+        call_states = [state for state in map(as_object, states) if state]
+        if text.strip() or not (call_states or as_list(message.get("toolCalls"))):
             self.say(text)
         calls = {as_text(c.get("id")): c for c in map(as_object, as_list(message.get("toolCalls")))}
-        for state in known:
+        for state in call_states:
             name = as_text(state.get("toolCallId"))
             self._state(state, as_object(state.get("toolCall")) or calls.get(name, {}))
             calls.pop(name, None)
@@ -226,5 +228,5 @@ def _text(content: Json) -> str:
 
 
 ADAPTER = made_lines_adapter(
-    AGENT, discover=discover, lines=document_lines(lines), tell=tell, headings=1
+    AGENT, discover=discover, lines=document_lines(lines), emit=emit, headings=1
 )

@@ -101,7 +101,7 @@ def _title(data: Record, out: Emitter) -> None:
 
 
 def _system_prompt(data: Record, out: Emitter) -> None:
-    """The client's own text, the same every time; but it knows whether anybody is there."""
+    """The client's own text, the same every time; but it shows whether a user is present."""
     if not out.by_agent:
         unattended = _UNATTENDED in as_text(data.get("content"))
         out.part.note("source_kind", "exec" if unattended else "interactive", out.pos)
@@ -172,13 +172,13 @@ def _reasoning(data: Record, out: Emitter) -> None:
 
 def _think(text: str, out: Emitter) -> None:
     """A thought may come by itself and with its answer, in either order; it becomes one event."""
-    known = mark(text)
-    if known == out.state.thought:
+    text_mark = mark(text)
+    if text_mark == out.state.thought:
         out.state.thought = ""
         out.ignored["told_twice"] += 1
     else:
         out.add("reasoning", out.speaker, text)
-        out.state.thought = known
+        out.state.thought = text_mark
 
 
 def _execution(data: Record, out: Emitter) -> None:
@@ -243,7 +243,7 @@ def _failure(label: str) -> Handler:
 
 
 def _hook_end(data: Record, out: Emitter) -> None:
-    """Hooks that ran; only what they told the model or failed at is worth keeping."""
+    """Hooks that ran; only what they said to the model or failed at is worth keeping."""
     name = as_text(data.get("hookType"))
     if given := as_text(as_object(data.get("output")).get("additionalContext")):
         out.add("injected", "harness", given, "hook_context")
@@ -259,8 +259,8 @@ def _compacted(data: Record, out: Emitter) -> None:
         _failure("compaction_failed")(data, out)
         return
     name = as_text(data.get("checkpointPath")).replace("\\", "/").rpartition("/")[2]
-    kept = out.beside.get(f"{CHECKPOINTS}/{name}", b"").decode("utf-8", "replace")
-    said = as_text(data.get("summaryContent")) or kept
+    checkpoint = out.side_files.get(f"{CHECKPOINTS}/{name}", b"").decode("utf-8", "replace")
+    said = as_text(data.get("summaryContent")) or checkpoint
     event = out.add("compaction", "harness", said, "compaction")
     # Without records the totals at the end are all there is, and they may hold this already.
     if out.state.recorded:

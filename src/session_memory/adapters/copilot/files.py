@@ -1,4 +1,4 @@
-"""Copilot CLI's session files on disk, in the three layouts it has had, with what lies beside."""
+"""Copilot CLI's session files on disk, in the three layouts it has had, and their side files."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def discover(root: str) -> Iterator[SourceFile]:
 
 def named(path: str) -> SourceFile | None:
     """The log of that path, if there is one."""
-    found = source_at(path)
-    return _with_workspace(found) if found else None
+    file = source_at(path)
+    return _with_workspace(file) if file else None
 
 
 def _with_workspace(file: SourceFile) -> SourceFile:
-    """A new title changes the file beside the log only, and must look like a change of the log."""
+    """A new title changes only a side file, and must look like a change of the log."""
     if os.path.basename(file.path) != EVENTS or file.size < 0:
         return file
     try:
@@ -66,11 +66,11 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
     if file.path.endswith(".json"):
         yield _document(file.path, line_cap)
         return
-    beside: dict[str, bytes] = {}
+    side_files: dict[str, bytes] = {}
     if os.path.basename(file.path) == EVENTS:
-        beside = _beside(os.path.dirname(file.path))
+        side_files = _read_side_files(os.path.dirname(file.path))
     for block in read_lines(file.path, offset, line_cap=line_cap):
-        block.beside = beside
+        block.side_files = side_files
         yield block
 
 
@@ -82,8 +82,8 @@ def _document(path: str, cap: int) -> Block:
     return Block([(0, data)] if data.strip() else [], 0, len(data))
 
 
-def _beside(directory: str) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+def _read_side_files(directory: str) -> dict[str, bytes]:
+    contents: dict[str, bytes] = {}
     names = [WORKSPACE]
     try:
         listed = sorted(os.listdir(os.path.join(directory, CHECKPOINTS)))
@@ -93,8 +93,8 @@ def _beside(directory: str) -> dict[str, bytes]:
     for name in names:
         data = _plain(os.path.join(directory, *name.split("/")))
         if data is not None:
-            found[name] = data
-    return found
+            contents[name] = data
+    return contents
 
 
 def _plain(path: str) -> bytes | None:
@@ -105,8 +105,8 @@ def _plain(path: str) -> bytes | None:
 
 
 def session_of(path: str) -> str:
-    """The session a file's place tells: its folder's name, or its own; empty where it is no id."""
+    """The session a path names: its folder's name, or the file's; empty where neither is an id."""
     parts = path.replace("\\", "/").split("/")
     name = parts[-2] if parts[-1] == EVENTS and len(parts) > 1 else parts[-1]
-    found = _ID.findall(name)
-    return found[-1] if found else ""
+    ids = _ID.findall(name)
+    return ids[-1] if ids else ""

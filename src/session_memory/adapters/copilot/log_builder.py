@@ -36,7 +36,7 @@ class CopilotLog:
         log.run("pytest -q", "1 failed", exit_code=1)
         log.write(home)  # home/session-state/<session>/events.jsonl
 
-    `rows` is the log to be, `beside` the other files of the folder; a test may change both.
+    `rows` is the log to be, `side_files` the other files of the folder; a test may change both.
     """
 
     def __init__(self, seed: int = 1, *, cwd: str = "/work/shop", version: str = "1.0.102") -> None:
@@ -47,7 +47,7 @@ class CopilotLog:
         self.version = version
         self.session_id = self._uuid()
         self.rows: list[Row] = []
-        self.beside: dict[str, bytes] = {}
+        self.side_files: dict[str, bytes] = {}
         self.agent = ""
         """The sub-agent that the next records are of."""
 
@@ -165,10 +165,10 @@ class CopilotLog:
         self.row("session.shutdown", **ended, modelMetrics=metrics, totalPremiumRequests=0)
 
     def name(self, name: str, *, by_user: bool = False) -> None:
-        """The file beside the log that names the session."""
+        """The file next to the log that names the session."""
         flag = "true" if by_user else "false"
         pairs = f"id: {self.session_id}\ncwd: {self.cwd}\nbranch: main\nname: '{name}'\n"
-        self.beside["workspace.yaml"] = f"{pairs}user_named: {flag}\n".encode()
+        self.side_files["workspace.yaml"] = f"{pairs}user_named: {flag}\n".encode()
 
     # --- files ---
 
@@ -184,7 +184,7 @@ class CopilotLog:
         """Write the folder, with the whole log or its first rows."""
         path = self.path(home)
         path.parent.mkdir(parents=True, exist_ok=True)
-        for name, data in self.beside.items():
+        for name, data in self.side_files.items():
             target = path.parent / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)

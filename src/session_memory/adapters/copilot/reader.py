@@ -32,7 +32,7 @@ PARSER_VERSION = 2
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block; what later lines need of earlier ones travels in the state."""
-    reading = _Reading(source.path, msgspec.convert(state, ReaderState), block.beside)
+    reading = _Reading(source.path, msgspec.convert(state, ReaderState), block.side_files)
     for offset, record in line_records(block, reading.bundle, _is_record):
         reading.take(offset, record)
     reading.remember()
@@ -44,13 +44,13 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
 class _Reading:
     """What one block of one file says about its session and the sub-agents in it."""
 
-    def __init__(self, path: str, state: ReaderState, beside: dict[str, bytes]) -> None:
+    def __init__(self, path: str, state: ReaderState, side_files: dict[str, bytes]) -> None:
         self._path = path
         self._state = state
         self.bundle = Normalized()
         self._parts = Parts(state)
         self._out = Emitter(state, PartBuilder(""), self.bundle.ignored)
-        self._out.beside = beside
+        self._out.side_files = side_files
 
     def take(self, offset: int, record: Record) -> None:
         """Read one whole record."""
@@ -89,8 +89,8 @@ class _Reading:
     def result(self, block: Block) -> Normalized:
         """Everything read, as one bundle."""
         self.bundle.too_long = block.too_long
-        if self._state.session and WORKSPACE in block.beside:
-            pairs = read_pairs(block.beside[WORKSPACE].decode("utf-8", "replace"))
+        if self._state.session and WORKSPACE in block.side_files:
+            pairs = read_pairs(block.side_files[WORKSPACE].decode("utf-8", "replace"))
             _note_workspace(self._parts.of("", block.start), pairs, self._state, block.end)
         self.bundle.sessions = [part.build() for part in self._parts.all()]
         return self.bundle
@@ -134,7 +134,7 @@ class _Reading:
 
 
 def _is_record(value: Record) -> bool:
-    """Tells a record from an object inside one: only records have data and a time."""
+    """Whether this is a record, not an object inside one: only records have data and a time."""
     kind = as_text(value.get("type"))
     return (kind in HANDLERS or kind in IGNORED) and "data" in value and "timestamp" in value
 

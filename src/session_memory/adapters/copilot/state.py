@@ -65,15 +65,15 @@ class Parts:
 
     def __init__(self, state: ReaderState) -> None:
         self._state = state
-        self._found: dict[str, PartBuilder] = {}
+        self._parts: dict[str, PartBuilder] = {}
 
     def of(self, agent: str, pos: int) -> PartBuilder:
         """The part of a sub-agent, or of the file's own session."""
         state = self._state
         name = f"{state.session}:{agent}" if agent else state.session
-        part = self._found.get(name)
+        part = self._parts.get(name)
         if part is None:
-            part = self._found[name] = PartBuilder(name, state.session if agent else None)
+            part = self._parts[name] = PartBuilder(name, state.session if agent else None)
             if agent:
                 part.note("source_kind", "subagent", pos)
                 if state.cwd:
@@ -82,25 +82,25 @@ class Parts:
 
     def all(self) -> list[PartBuilder]:
         """Every part, in the order they were met."""
-        return list(self._found.values())
+        return list(self._parts.values())
 
 
 class Emitter:
-    """Where the events of the record in hand go, with what they all share."""
+    """Collects the events of the current record, with what they all share."""
 
     __slots__ = (
-        *("at", "beside", "by_agent", "events", "ignored", "main", "part", "pos"),
-        *("state", "unknown"),
+        *("at", "by_agent", "events", "ignored", "main", "part", "pos"),
+        *("side_files", "state", "unknown"),
     )
 
     def __init__(self, state: ReaderState, part: PartBuilder, ignored: Counter[str]) -> None:
         self.state = state
         self.part = self.main = part
-        """The session that the record in hand is of, and the one that the file is of."""
+        """The session of the current record, and the session of the file."""
         self.ignored = ignored
         self.unknown: list[str] = []
         self.events: list[RawEvent] = []
-        self.beside: dict[str, bytes] = {}
+        self.side_files: dict[str, bytes] = {}
         self.at: int | None = None
         self.pos = 0
         self.by_agent = False

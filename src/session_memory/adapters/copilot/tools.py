@@ -103,8 +103,8 @@ def _exit_code(data: Record, text: str) -> int | None:
     code = as_object(data.get("shellExecution")).get("exitCode")
     if type(code) is int:
         return code
-    found = _EXIT.findall(text)
-    return int(found[-1]) if found else None
+    codes = _EXIT.findall(text)
+    return int(codes[-1]) if codes else None
 
 
 def _result_text(data: Record) -> str:

@@ -22,14 +22,14 @@ def shutdown_usages(data: Record, session: str, at: int | None) -> list[Usage]:
     key, and the fullest counts.
     """
     began = data.get("sessionStartTime")
-    found: list[Usage] = []
+    usages: list[Usage] = []
     for model, metrics in as_object(data.get("modelMetrics")).items():
         usage = _usage(
             f"{session}:{began}:{model}", model, at, as_object(as_object(metrics).get("usage"))
         )
         if usage is not None:
-            found.append(usage)
-    return found
+            usages.append(usage)
+    return usages
 
 
 def running_usage(written: dict[str, int], model: str, key: str, at: int | None) -> Usage:
@@ -41,7 +41,7 @@ def running_usage(written: dict[str, int], model: str, key: str, at: int | None)
 
 
 def compaction_usage(data: Record, fallback: str, at: int | None, model: str) -> Usage | None:
-    """What condensing the context cost: no record of its own tells it."""
+    """What condensing the context cost: it has no record of its own."""
     used = as_object(data.get("compactionTokensUsed"))
     key = as_text(data.get("compactionAttemptId")) or fallback
     return _usage(f"compaction:{key}", as_text(used.get("model")) or model, at, used)

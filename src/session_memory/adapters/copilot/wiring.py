@@ -24,13 +24,13 @@ root = usual_root(AGENT)
 def files(context: InstallContext, launchers: Launchers) -> Files:
     """Hooks; servers only for the user, since a project has no list of its own."""
     where = os.path.join(context.project, ".github") if context.project else root(context)
-    found: dict[str, tuple[Part, ...]] = {
+    parts: dict[str, tuple[Part, ...]] = {
         os.path.join(where, "hooks", "session-memory.json"): (_hooks(launchers),)
     }
     if not context.project:
         server = json_server(launchers, "mcpServers", type="local", tools=["*"])
-        found[os.path.join(where, "mcp-config.json")] = (server,)
-    return found
+        parts[os.path.join(where, "mcp-config.json")] = (server,)
+    return parts
 
 
 def _hooks(launchers: Launchers) -> JsonHooks:

@@ -11,7 +11,7 @@ _BLOCK = re.compile(r"([|>])[+-]?\d?$")
 
 def read_pairs(text: str) -> dict[str, str]:
     """Top-level keys with their texts: plain, quoted, or as an indented block."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     lines = text.splitlines()
     for number, line in enumerate(lines):
         match = _PAIR.match(line.rstrip())
@@ -19,8 +19,8 @@ def read_pairs(text: str) -> dict[str, str]:
             continue
         value = (match[2] or "").strip()
         block = _BLOCK.match(value)
-        found[match[1]] = _indented(lines, number + 1, block[1]) if block else _scalar(value)
-    return found
+        pairs[match[1]] = _indented(lines, number + 1, block[1]) if block else _scalar(value)
+    return pairs
 
 
 def _scalar(value: str) -> str:

@@ -29,7 +29,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.copilot_chat import AGENT
 from session_memory.adapters.copilot_chat.replay import is_change, replay
-from session_memory.adapters.copilot_chat.requests import ChatTeller
+from session_memory.adapters.copilot_chat.requests import ChatEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.vscode_places import uri_of, workspace_path
@@ -74,8 +74,8 @@ def _chat_folders(root: str) -> list[str]:
         places += [os.path.join(entry.path, CHATS) for entry in os.scandir(storage)]
     except OSError:
         return []
-    found = sorted(place for place in places if os.path.isdir(place))
-    return found or ([] if name == "workspaceStorage" else [root])
+    folders = sorted(place for place in places if os.path.isdir(place))
+    return folders or ([] if name == "workspaceStorage" else [root])
 
 
 def changes(_file: SourceFile, data: bytes) -> Iterator[Line]:
@@ -101,7 +101,7 @@ def is_request(record: Record) -> bool:
     return "requestId" in record and "message" in record
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
     """Read a whole chat."""
     if not records:
         return
@@ -113,9 +113,9 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     part.begin(cwd=folder or "", opened=parse_time(document.get("creationDate")))
     if title := as_text(document.get("customTitle")):
         part.note("title.custom", title, 0)
-    teller = ChatTeller(part, bundle)
-    teller.tell(requests)
-    teller.finish()
+    emitter = ChatEmitter(part, bundle)
+    emitter.emit(requests)
+    emitter.finish()
 
 
 def _exported_id(path: str, requests: list[object]) -> str:
@@ -127,7 +127,7 @@ def _exported_id(path: str, requests: list[object]) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def beside(path: str) -> dict[str, bytes]:
+def side_files(path: str) -> dict[str, bytes]:
     """The file that names the folder of a chat."""
     folder = os.path.dirname(path)
     if os.path.basename(folder) != CHATS:
@@ -136,12 +136,14 @@ def beside(path: str) -> dict[str, bytes]:
     return {WORKSPACE: content} if content else {}
 
 
-_LOGS = line_log_adapter(AGENT, discover=discover, is_record=is_change, tell=tell, beside=beside)
+_LOGS = line_log_adapter(
+    AGENT, discover=discover, is_record=is_change, emit=emit, side_files=side_files
+)
 _DOCUMENTS = made_lines_adapter(
     AGENT,
     discover=discover,
     lines=document_lines(changes),
-    tell=lambda source, records, bundle: tell(source, records, bundle, {}),
+    emit=lambda source, records, bundle: emit(source, records, bundle, {}),
 )
 
 
@@ -151,7 +153,7 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
         yield from _LOGS.read(file, offset, line_cap)
         return
     for block in _DOCUMENTS.read(file, offset, line_cap):
-        block.beside = beside(file.path)
+        block.side_files = side_files(file.path)
         yield block
 
 

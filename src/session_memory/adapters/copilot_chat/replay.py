@@ -5,7 +5,7 @@
     {"kind": 2, "k": path, "v": list, "i": length}   cut to `length` if given, then append
     {"kind": 3, "k": path}                 delete
 
-VS Code writes the file anew from time to time, so it is always replayed from its start.
+VS Code rewrites the file from time to time, so it is always replayed from its start.
 """
 
 from __future__ import annotations

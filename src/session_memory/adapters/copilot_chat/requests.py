@@ -11,8 +11,8 @@ from session_memory.adapters.common import (
     classify_tool,
     parse_time,
 )
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import EXCERPT, compact_json
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.vscode_places import uri_of
 from session_memory.adapters.whole_log import Record
 from session_memory.core.schema import ToolClass, Usage
@@ -60,13 +60,13 @@ _SUFFIX = "__vscode-"
 """Behind the id of a call in `metadata` stands this and a number."""
 
 
-class ChatTeller(EventTeller):
-    """Tells the requests of one chat, in their order."""
+class ChatEmitter(EventEmitter):
+    """Turns the requests of one chat into events, in their order."""
 
     _text = ""
     """Markdown and references read so far: they are pieces of one sentence."""
 
-    def tell(self, requests: list[Json]) -> None:
+    def emit(self, requests: list[Json]) -> None:
         """Take in all requests."""
         for number, request in enumerate(map(as_object, requests)):
             self.at = parse_time(request.get("timestamp"))

@@ -30,7 +30,7 @@ class CoworkLog(ClaudeLog):
         return home / "org-1" / "account-1" / self.record["sessionId"]
 
     def audit(self) -> list[dict[str, Any]]:
-        """The same conversation as the app's audit file tells it."""
+        """The same conversation as the app's audit file has it."""
         rows: list[dict[str, Any]] = [{"type": "system", "subtype": "init", "model": self.model}]
         for row in self.rows:
             if row["type"] in ("user", "assistant"):

@@ -87,7 +87,7 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
     """The lines of a log, each block with the session's record."""
     record = side_file(f"{_session_folder(file.path)}.json")
     for block in read_lines(file.path, offset, line_cap=line_cap):
-        block.beside = {_RECORD: record} if record else {}
+        block.side_files = {_RECORD: record} if record else {}
         yield block
 
 
@@ -98,7 +98,7 @@ def _session_folder(path: str) -> str:
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block as Claude Code's, then add what the record says."""
     is_audit = os.path.basename(source.path) == AUDIT
-    known = decode_record(block.beside.get(_RECORD, b"")) or {}
+    session_record = decode_record(block.side_files.get(_RECORD, b"")) or {}
     skipped: list[str] = []
     if is_audit:
         block, skipped = _as_transcript(block)
@@ -106,7 +106,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
     bundle.records += len(skipped)
     bundle.ignored.update(skipped)
     for part in bundle.sessions:
-        _complete(part, known, is_audit=is_audit)
+        _complete(part, session_record, is_audit=is_audit)
     return bundle
 
 

@@ -14,8 +14,8 @@ from session_memory.adapters.common import (
     decode_record,
     parse_time,
 )
+from session_memory.adapters.emit_events import EventEmitter, stated_exit_code
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.tell_events import EventTeller, stated_exit_code
 from session_memory.adapters.whole_log import Record, Records
 from session_memory.core.schema import ToolClass, Usage
 
@@ -26,7 +26,7 @@ _INIT = re.compile(
 )
 """How the client's own prompt begins that has the project described in a file."""
 _QUIET = frozenset({"end_turn", "tool_use", "stop", "unknown", "max_tokens", "permission_denied"})
-"""Ends of a message that its other parts tell as well."""
+"""Ends of a message that repeat its other parts."""
 _TOOLS: dict[str, ToolClass] = {
     "agent": "agent",
     "agentic_fetch": "agent",
@@ -42,24 +42,24 @@ _TOOLS: dict[str, ToolClass] = {
 }
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read all rows of one session."""
     rows = [record for _, record in records]
     own = next((row for row in rows if "session" in row), Record())
     session = as_object(own.get("session"))
     name = as_text(session.get("id")) or source.path.rpartition("#")[2]
     part = PartBuilder(name, as_text(session.get("parent_session_id")) or None)
-    teller = MessageTeller(part, bundle)
-    teller.begin(session, as_text(own.get("project")))
+    emitter = MessageEmitter(part, bundle)
+    emitter.begin(session, as_text(own.get("project")))
     for row in rows:
         if "message" in row:
-            teller.tell(as_object(row.get("message")), row.get("parts"))
-    teller.settle_cost(session)
-    teller.finish()
+            emitter.emit(as_object(row.get("message")), row.get("parts"))
+    emitter.settle_cost(session)
+    emitter.finish()
 
 
-class MessageTeller(EventTeller):
-    """Tells the messages of one session, in their order."""
+class MessageEmitter(EventEmitter):
+    """Turns the messages of one session into events, in their order."""
 
     _summary = _cwd = _model = ""
 
@@ -75,7 +75,7 @@ class MessageTeller(EventTeller):
             opened=parse_time(session.get("created_at")),
         )
 
-    def tell(self, message: Record, parts: Json) -> None:
+    def emit(self, message: Record, parts: Json) -> None:
         """One message, part by part."""
         self.at = parse_time(message.get("created_at"))
         role = as_text(message.get("role"))
@@ -86,8 +86,8 @@ class MessageTeller(EventTeller):
             self.unknown("parts", parts)
             return
         summary = message.get("is_summary_message") == 1 or message.get("id") == self._summary
-        for one in map(as_object, as_list(parts)):
-            kind, data = as_text(one.get("type")), as_object(one.get("data"))
+        for part in map(as_object, as_list(parts)):
+            kind, data = as_text(part.get("type")), as_object(part.get("data"))
             if kind == "text":
                 self._say(role, as_text(data.get("text")), summary=summary)
             elif kind == "reasoning":
@@ -101,7 +101,7 @@ class MessageTeller(EventTeller):
             elif kind in ("binary", "image", "image_url"):
                 self.ignore(f"attachment/{kind}")
             else:
-                self.unknown(f"part/{kind}", one)
+                self.unknown(f"part/{kind}", part)
 
     def _say(self, role: str, text: str, *, summary: bool) -> None:
         if summary:

@@ -23,7 +23,7 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.crush import AGENT
-from session_memory.adapters.crush.messages import tell
+from session_memory.adapters.crush.messages import emit
 from session_memory.adapters.sqlite_log import (
     Database,
     SessionRows,
@@ -71,11 +71,11 @@ def listed_projects(listing: str) -> list[str] | None:
         value: Json = msgspec.json.decode(side_file(listing) or b"")
     except (msgspec.DecodeError, RecursionError):
         return None
-    found = as_object(value).get("projects", value)
-    if not isinstance(found, list):
+    projects = as_object(value).get("projects", value)
+    if not isinstance(projects, list):
         return None
     folders: list[str] = []
-    for project in map(as_object, as_list(found)):
+    for project in map(as_object, as_list(projects)):
         path = as_text(project.get("path"))
         if os.path.isabs(path):
             folders.append(os.path.join(path, as_text(project.get("data_dir")) or FOLDER))
@@ -83,19 +83,19 @@ def listed_projects(listing: str) -> list[str] | None:
 
 
 def list_sessions(db: Database) -> Iterator[SessionRows]:
-    """Every session, with what tells that its rows changed; all of Crush's times are seconds."""
+    """Every session, with what changes when its rows do; all of Crush's times are seconds."""
     held = {
-        readable(session): tuple(told)
-        for session, *told in db.rows(
+        readable(session): tuple(row_stats)
+        for session, *row_stats in db.rows(
             f"SELECT {text_of('session_id')}, count(*), sum(updated_at), max(rowid),"
             " sum(octet_length(parts)) FROM messages GROUP BY session_id"
         )
     }
     for row in _rows_of(db, "sessions", _SESSION, _SESSION_NUMBERS):
         name = as_text(row["id"])
-        told = held.get(name, ())
-        size = told[-1] if told and isinstance(told[-1], int) else 0
-        mark = (*row.values(), *told)
+        row_stats = held.get(name, ())
+        size = row_stats[-1] if row_stats and isinstance(row_stats[-1], int) else 0
+        mark = (*row.values(), *row_stats)
         yield SessionRows(name, parse_time(row.get("updated_at")), mark, size)
 
 
@@ -107,8 +107,8 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
     project = os.path.dirname(folder) if os.path.basename(folder) == FOLDER else ""
 
     def rows(db: Database, session: str, cap: int) -> Iterator[Line]:
-        found = _rows_of(db, "sessions", _SESSION, _SESSION_NUMBERS, session)
-        own = next(found, None)
+        session_rows = _rows_of(db, "sessions", _SESSION, _SESSION_NUMBERS, session)
+        own = next(session_rows, None)
         if own is None:
             raise FileNotFoundError(f"session {session} is no longer in it")
         yield msgspec.json.encode({"session": own, "project": project})
@@ -122,12 +122,12 @@ def _message_lines(db: Database, session: str, cap: int) -> Iterator[Line]:
     texts = [name for name in _MESSAGE if name in there]
     names = [*texts, *(name for name in _MESSAGE_NUMBERS if name in there)]
     columns = ", ".join(text_of(name) if name in texts else name for name in names)
-    # Many messages share a second: the row numbers tell their order.
+    # Many messages share a second: the row numbers give their order.
     order = "seq, rowid" if "seq" in there else "created_at, rowid"
     query = f"SELECT {columns}, {capped('parts')} FROM messages WHERE session_id = ?"
     for *values, parts in db.rows(f"{query} ORDER BY {order}", cap, session):
-        known = dict(zip(names, map(readable, values), strict=True))
-        head = msgspec.json.encode(known)
+        message = dict(zip(names, map(readable, values), strict=True))
+        head = msgspec.json.encode(message)
         # The parts as they stand: where they are damaged, this line is, and it is counted.
         yield None if parts is None else b'{"message":%b,"parts":%b}' % (head, parts)
 
@@ -145,5 +145,5 @@ def _rows_of(
 
 
 ADAPTER = made_lines_adapter(
-    AGENT, discover=discover, lines=lines, tell=tell, discover_changed=discover
+    AGENT, discover=discover, lines=lines, emit=emit, discover_changed=discover
 )

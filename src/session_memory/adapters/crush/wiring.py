@@ -1,4 +1,4 @@
-"""Crush: the server in its configuration. Its one hook runs before tools: none for us."""
+"""Crush: the server in its configuration. Its only hook runs before tools, so it is not wired."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
     path = os.path.join(root(context), "crush.json")
     if context.project:
         paths = [os.path.join(context.project, name) for name in NAMES]
-        path = next((one for one in paths if os.path.lexists(one)), paths[0])
+        path = next((candidate for candidate in paths if os.path.lexists(candidate)), paths[0])
     return {path: (json_server(launchers, "mcp", type="stdio"),)}
 
 

@@ -1,7 +1,7 @@
 """The store of Cursor's command line: one database per session, `chats/<hash>/<id>/store.db`.
 
 Messages are JSON in the table `blobs`, in the order they were written; branches that were left stay
-there and are told too. Other blobs are the client's own and are not read.
+there and are read too. Other blobs are the client's own and are not read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from session_memory.adapters.common import (
     parse_time,
     unreadable,
 )
-from session_memory.adapters.cursor.text import CursorTeller
+from session_memory.adapters.cursor.text import CursorEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.sqlite_log import capped, database_source, read_database
@@ -30,8 +30,8 @@ STORE = "store.db"
 ABOUT = "meta.json"
 """What newer builds keep next to the database: the folder, the title, times."""
 _NEEDS = {"blobs": ("id", "data"), "meta": ("key", "value")}
-_KEPT = ("agentId", "name", "createdAt", "workspacePath", "lastUsedModel", "mode")
-"""Of what is known of a session; there may be a key to encrypted messages, which is not for us."""
+_FIELDS = ("agentId", "name", "createdAt", "workspacePath", "lastUsedModel", "mode")
+"""The fields of a session that are read; others may hold a key to encrypted messages."""
 
 
 _SAME = {"cwd": "workspacePath", "title": "name", "createdAtMs": "createdAt"}
@@ -61,10 +61,10 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
     """What is known of the session, then each message."""
     with read_database(file.path, _NEEDS) as db:
         values = [value for (value,) in db.rows("SELECT value FROM meta WHERE key = '0'")]
-        known = _known(values[0] if values else None)
+        fields = _session_fields(values[0] if values else None)
         about = side_object(os.path.join(os.path.dirname(file.path), ABOUT))
-        known |= {name: about[old] for old, name in _SAME.items() if about.get(old)}
-        yield compact_json({"session": known}).encode()
+        fields |= {name: about[old] for old, name in _SAME.items() if about.get(old)}
+        yield compact_json({"session": fields}).encode()
         blobs = messages = 0
         for (data,) in db.rows(f"SELECT {capped('data')} FROM blobs ORDER BY rowid", cap):
             blobs += 1
@@ -77,7 +77,7 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
             raise UnfitFile("none of its messages can be read: they may be encrypted")
 
 
-def _known(value: Any) -> Record:
+def _session_fields(value: Any) -> Record:
     """What is known of a session: JSON, or JSON as hexadecimal digits."""
     data = value.encode() if isinstance(value, str) else bytes(value or b"")
     record = decode_record(data)
@@ -86,33 +86,33 @@ def _known(value: Any) -> Record:
             record = decode_record(bytes.fromhex(data.decode("ascii")))
         except ValueError:
             record = None
-    return {name: record[name] for name in _KEPT if record and name in record}
+    return {name: record[name] for name in _FIELDS if record and name in record}
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read a whole session."""
     if not records:
         return
-    known = as_object(records[0][1].get("session"))
+    fields = as_object(records[0][1].get("session"))
     part = PartBuilder(os.path.basename(os.path.dirname(source.path)))
     part.begin(
-        cwd=as_text(known.get("workspacePath")),
-        title=as_text(known.get("name")),
-        opened=parse_time(known.get("createdAt")),
+        cwd=as_text(fields.get("workspacePath")),
+        title=as_text(fields.get("name")),
+        opened=parse_time(fields.get("createdAt")),
     )
     part.note("stand_in", "history", 0)  # where the editor has the session too, it has more of it
-    if model := as_text(known.get("lastUsedModel")):
+    if model := as_text(fields.get("lastUsedModel")):
         part.note_model(model, 0)
-    teller = MessageTeller(part, bundle)
+    emitter = MessageEmitter(part, bundle)
     for _, record in records[1:]:
-        teller.tell(as_object(record.get("message")))
-    teller.finish(source.mtime_ns // 1_000_000 or None)
+        emitter.emit(as_object(record.get("message")))
+    emitter.finish(source.mtime_ns // 1_000_000 or None)
 
 
-class MessageTeller(CursorTeller):
-    """Tells the messages of one session."""
+class MessageEmitter(CursorEmitter):
+    """Turns the messages of one session into events."""
 
-    def tell(self, message: Record) -> None:
+    def emit(self, message: Record) -> None:
         """Take in one message."""
         self.at = parse_time(message.get("createdAt")) or self.at
         role, content = as_text(message.get("role")), message.get("content")
@@ -122,6 +122,6 @@ class MessageTeller(CursorTeller):
         if role == "system":
             self.ignore("system prompt")
         elif role in ("user", "assistant", "tool"):
-            self.tell_blocks(role, content)
+            self.emit_blocks(role, content)
         else:
             self.unknown(f"message/{role or 'no role'}", message)

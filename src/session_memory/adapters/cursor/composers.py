@@ -22,6 +22,7 @@ from session_memory.adapters.common import (
     decode_record,
     parse_time,
 )
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.sqlite_log import (
@@ -33,7 +34,6 @@ from session_memory.adapters.sqlite_log import (
     session_lines,
     text_of,
 )
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.vscode_places import uri_of
 from session_memory.adapters.whole_log import Line, Record, Records
 from session_memory.core.schema import ToolClass, Usage
@@ -113,8 +113,8 @@ def _lines(db: Database, session: str, cap: int) -> Iterator[Line]:
         return
     inline = as_list(composer.pop("conversation", None))
     headers = [as_object(h) for h in as_list(composer.get("fullConversationHeadersOnly"))]
-    known: Record = {name: composer[name] for name in (*_KEPT, *_CHILDREN) if name in composer}
-    yield compact_json({"composer": known | _header(db, session)}).encode()
+    fields: Record = {name: composer[name] for name in (*_FIELDS, *_CHILDREN) if name in composer}
+    yield compact_json({"composer": fields | _header(db, session)}).encode()
     for bubble in inline:
         yield compact_json({"bubble": bubble}).encode()
     for header in headers:
@@ -126,7 +126,7 @@ def _lines(db: Database, session: str, cap: int) -> Iterator[Line]:
             yield None if bubble[0] is None else b'{"bubble":%b}' % bubble[0]
 
 
-_KEPT = ("createdAt", "modelConfig", "name", "subagentInfo", "workspaceIdentifier")
+_FIELDS = ("createdAt", "modelConfig", "name", "subagentInfo", "workspaceIdentifier")
 _CHILDREN = ("subComposerIds", "subagentComposerIds")
 
 
@@ -146,12 +146,12 @@ def _header(db: Database, session: str) -> Record:
     query = f"SELECT {flag}, {text_of('value')} FROM composerHeaders WHERE composerId = ?"
     for is_subagent, data in list(db.rows(query, session)):
         header = decode_record(data or b"") or {}
-        kept = {name: header[name] for name in _KEPT if header.get(name)}
-        return {**kept, "isSubagent": bool(is_subagent)}
+        fields = {name: header[name] for name in _FIELDS if header.get(name)}
+        return {**fields, "isSubagent": bool(is_subagent)}
     return {}
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read a whole session."""
     if not records or "composer" not in records[0][1]:
         return
@@ -165,16 +165,16 @@ def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
     folder = uri_of(as_object(composer.get("workspaceIdentifier")).get("uri"))
     opened = parse_time(composer.get("createdAt"))
     part.begin(cwd=folder or "", title=as_text(composer.get("name")), opened=opened)
-    teller = BubbleTeller(part, bundle, is_subagent=is_subagent)
-    teller.at = opened
-    teller.model = _model(as_object(composer.get("modelConfig")))
+    emitter = BubbleEmitter(part, bundle, is_subagent=is_subagent)
+    emitter.at = opened
+    emitter.model = _model(as_object(composer.get("modelConfig")))
     for number, (_, record) in enumerate(records[1:]):
         if "missing" in record:
             bundle.missing["message"] += 1
             part.note("missing_part", "message", 0)
         else:
-            teller.tell(as_object(record.get("bubble")), number)
-    teller.finish()
+            emitter.emit(as_object(record.get("bubble")), number)
+    emitter.finish()
     if part.events:
         children = (as_list(composer.get(name)) for name in _CHILDREN)
         for child in dict.fromkeys(as_text(child) for group in children for child in group):
@@ -189,8 +189,8 @@ def _model(config: Record) -> str:
     return "" if name == "default" else name
 
 
-class BubbleTeller(EventTeller):
-    """Tells the messages of one session."""
+class BubbleEmitter(EventEmitter):
+    """Turns the messages of one session into events."""
 
     model = ""
 
@@ -198,7 +198,7 @@ class BubbleTeller(EventTeller):
         super().__init__(part, bundle)
         self._is_subagent = is_subagent
 
-    def tell(self, bubble: Record, number: int) -> None:
+    def emit(self, bubble: Record, number: int) -> None:
         """Take in one message."""
         self.at = parse_time(bubble.get("createdAt")) or self.at
         self.model = _model(as_object(bubble.get("modelInfo"))) or self.model

@@ -119,12 +119,12 @@ class CursorLog:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return path
 
-    def write_chat(self, home: Path, **known: Any) -> Path:
+    def write_chat(self, home: Path, **fields: Any) -> Path:
         """Write the command line's database."""
         place = hashlib.md5(self.cwd.encode(), usedforsecurity=False).hexdigest()
         path = home / "chats" / place / self.session_id / "store.db"
         path.parent.mkdir(parents=True, exist_ok=True)
-        about = {"agentId": self.session_id, "name": "A chat", "createdAt": self.now, **known}
+        about = {"agentId": self.session_id, "name": "A chat", "createdAt": self.now, **fields}
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("CREATE TABLE IF NOT EXISTS blobs (id TEXT PRIMARY KEY, data BLOB)")
             db.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT)")

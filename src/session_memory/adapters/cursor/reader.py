@@ -28,18 +28,18 @@ _LINES = line_log_adapter(
     discover=discover,
     is_record=transcripts.is_message,
     is_whole=transcripts.is_line,
-    tell=transcripts.tell,
-    beside=transcripts.existing_folder,
+    emit=transcripts.emit,
+    side_files=transcripts.existing_folder,
 )
 _TEXTS = made_lines_adapter(
     AGENT,
     discover=discover,
     lines=transcripts.text_lines,
-    tell=lambda source, records, bundle: transcripts.tell(source, records, bundle, {}),
+    emit=lambda source, records, bundle: transcripts.emit(source, records, bundle, {}),
 )
-_CHATS = made_lines_adapter(AGENT, discover=discover, lines=chats.lines, tell=chats.tell)
+_CHATS = made_lines_adapter(AGENT, discover=discover, lines=chats.lines, emit=chats.emit)
 _COMPOSERS = made_lines_adapter(
-    AGENT, discover=discover, lines=composers.lines, tell=composers.tell
+    AGENT, discover=discover, lines=composers.lines, emit=composers.emit
 )
 
 

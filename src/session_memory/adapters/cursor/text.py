@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
+from session_memory.adapters.emit_blocks import BlockEmitter
 from session_memory.adapters.excerpt import excerpt
-from session_memory.adapters.tell_blocks import BlockTeller
 
 _TIME = re.compile(r"\s*<timestamp>([^<]{1,80})</timestamp>\s*")
 _STATED = re.compile(
@@ -36,8 +36,8 @@ def stated_time(text: str) -> int | None:
         return None
 
 
-class CursorTeller(BlockTeller):
-    """Tells messages of Cursor's agent."""
+class CursorEmitter(BlockEmitter):
+    """Turns messages of Cursor's agent into events."""
 
     def user_text(self, text: str) -> None:
         """The words of the last query in a text, without what is in front of it.

@@ -22,7 +22,7 @@ from session_memory.adapters.common import (
     as_text,
     walk_files,
 )
-from session_memory.adapters.cursor.text import CursorTeller
+from session_memory.adapters.cursor.text import CursorEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.whole_log import Line, Record, Records
@@ -65,7 +65,7 @@ def is_line(record: Record) -> bool:
     return is_message(record) or as_text(record.get("type")) != ""
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
     """Read a whole transcript."""
     name, parent = _names(source.path)
     part = PartBuilder(name, parent)
@@ -73,13 +73,13 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     part.note("stand_in", "excerpt", 0)
     if source.path.endswith(".txt"):
         part.note("entrypoint", "plain text transcript", 0)
-    teller = TranscriptTeller(part, bundle)
+    emitter = TranscriptEmitter(part, bundle)
     for _, record in records:
-        teller.tell(record)
-    folder = _mentioned_folder(source.path, teller.paths) or sides.get(SLUG, b"").decode()
+        emitter.emit(record)
+    folder = _mentioned_folder(source.path, emitter.paths) or sides.get(SLUG, b"").decode()
     if folder:
         part.note("cwd", folder, 0)
-    teller.finish(source.mtime_ns // 1_000_000 or None)
+    emitter.finish(source.mtime_ns // 1_000_000 or None)
 
 
 def _names(path: str) -> tuple[str, str | None]:
@@ -91,18 +91,18 @@ def _names(path: str) -> tuple[str, str | None]:
     return (parts[-2] if stem == "transcript" and len(parts) > 1 else stem), None
 
 
-class TranscriptTeller(CursorTeller):
-    """Tells the lines of one transcript."""
+class TranscriptEmitter(CursorEmitter):
+    """Turns the lines of one transcript into events."""
 
     paths: tuple[str, ...] = ()
     """Absolute paths that tools were given."""
 
-    def tell(self, record: Record) -> None:
+    def emit(self, record: Record) -> None:
         """Take in one line."""
         role, kind = as_text(record.get("role")), as_text(record.get("type"))
         content = as_object(record.get("message")).get("content")
         if role in ("user", "assistant"):
-            self.tell_blocks(role, content)
+            self.emit_blocks(role, content)
         elif kind == "turn_ended":
             self._end_turn(record)
         else:
@@ -111,7 +111,7 @@ class TranscriptTeller(CursorTeller):
     def call(
         self, name: str, given: Json, call_id: str, tool_class: ToolClass | None = None
     ) -> RawEvent:
-        """A tool call; paths in its input may tell the project."""
+        """A tool call; paths in its input may identify the project."""
         if len(self.paths) < _PATHS_MAX:
             named = map(as_text, as_object(given).values())
             self.paths += tuple(v for v in named if os.path.isabs(v) and "\n" not in v)

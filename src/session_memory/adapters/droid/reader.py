@@ -23,9 +23,9 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.droid import AGENT
+from session_memory.adapters.emit_blocks import BlockEmitter
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.packed import unpacked_name
-from session_memory.adapters.tell_blocks import BlockTeller
 from session_memory.adapters.whole_log import (
     Record,
     Records,
@@ -64,7 +64,7 @@ def _settings_of(path: str) -> str:
     return f"{unpacked_name(path).removesuffix('.jsonl')}.settings.json"
 
 
-def beside(path: str) -> dict[str, bytes]:
+def side_files(path: str) -> dict[str, bytes]:
     """The settings of a session."""
     content = side_file(_settings_of(path))
     return {SETTINGS: content} if content else {}
@@ -75,7 +75,7 @@ def is_record(record: Record) -> bool:
     return as_text(record.get("type")) in _KINDS
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
     """Read a whole session."""
     starts = [record for _, record in records if record.get("type") == "session_start"]
     start = starts[0] if starts else {}
@@ -84,25 +84,25 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     part = PartBuilder(as_text(start.get("id")) or name, parent)
     title = as_text(start.get("sessionTitle"))
     part.begin(cwd=as_text(start.get("cwd")), title="" if title == "New Session" else title)
-    teller = SessionTeller(part, bundle)
+    emitter = SessionEmitter(part, bundle)
     for _, record in records:
-        teller.tell(record)
+        emitter.emit(record)
     settings = decode_record(sides.get(SETTINGS, b"")) or {}
-    _note_settings(teller, settings)
-    teller.finish(source.mtime_ns // 1_000_000 or None)
+    _note_settings(emitter, settings)
+    emitter.finish(source.mtime_ns // 1_000_000 or None)
 
 
-def _note_settings(teller: SessionTeller, settings: Record) -> None:
+def _note_settings(emitter: SessionEmitter, settings: Record) -> None:
     """The model, and one figure for the whole session that a later one replaces."""
-    part = teller.part
+    part = emitter.part
     model = as_text(settings.get("model"))
     if model:
         part.note_model(model, len(part.events))
     spent = as_object(settings.get("tokenUsage"))
     total = Usage(
         key=f"{part.external_id}:total",
-        model=model or teller.model,
-        at=teller.at,
+        model=model or emitter.model,
+        at=emitter.at,
         input=as_count(spent.get("inputTokens")),
         output=as_count(spent.get("outputTokens")),
         cache_read=as_count(spent.get("cacheReadTokens")),
@@ -112,12 +112,12 @@ def _note_settings(teller: SessionTeller, settings: Record) -> None:
         part.spend(total)
 
 
-class SessionTeller(BlockTeller):
-    """Tells the records of one session."""
+class SessionEmitter(BlockEmitter):
+    """Turns the records of one session into events."""
 
     model = ""
 
-    def tell(self, record: Record) -> None:
+    def emit(self, record: Record) -> None:
         """Take in one record."""
         kind = as_text(record.get("type"))
         self.at = parse_time(record.get("timestamp")) or self.at
@@ -135,12 +135,12 @@ class SessionTeller(BlockTeller):
         role, content = as_text(message.get("role")), message.get("content")
         if role not in ("user", "assistant"):
             self.unknown(f"message/{role or 'no role'}", record)
-        elif message.get("visibility") == "user_only":  # told to the user, not by them
+        elif message.get("visibility") == "user_only":  # said to the user, not by them
             self.add("system", "harness", text_of(content), "notice")
         elif role == "user" and message.get("visibility") == "llm_only":
             self.inject(text_of(content), "hidden")
         else:
-            self.tell_blocks(role, content)
+            self.emit_blocks(role, content)
 
     def user_text(self, text: str) -> None:
         """One block: what the client put there, or what the user typed, or both."""
@@ -156,5 +156,10 @@ class SessionTeller(BlockTeller):
 
 
 ADAPTER = line_log_adapter(
-    AGENT, discover=discover, is_record=is_record, is_whole=has_type, tell=tell, beside=beside
+    AGENT,
+    discover=discover,
+    is_record=is_record,
+    is_whole=has_type,
+    emit=emit,
+    side_files=side_files,
 )

@@ -55,7 +55,7 @@ class EventBuilder:
         self._by_agent = part.parent is not None or fold.meta.get("kind") == "subagent"
         self._agent: Origin = "subagent" if self._by_agent else "agent"
         calls = [(m, key, row) for m in fold.messages.values() for key, row in m.calls.items()]
-        self._told = {key for _, key, row in calls if has_ended(as_text(row.get("status")))}
+        self._answered = {key for _, key, row in calls if has_ended(as_text(row.get("status")))}
         """Calls whose result stands with the call: messages that repeat it are no news."""
         self._names = {key: as_text(row.get("name")) for _, key, row in calls}
         self._pos = 0
@@ -158,10 +158,10 @@ class EventBuilder:
     def _response(self, response: Record) -> None:
         """A result on its own; it becomes an event only where its call does not hold it."""
         call_id = as_text(response.get("id"))
-        if call_id in self._told:
+        if call_id in self._answered:
             self.ignored["result_copy"] += 1
             return
-        self._told.add(call_id)
+        self._answered.add(call_id)
         name = self._names.get(call_id) or as_text(response.get("name"))
         answer = as_object(response.get("response"))
         event = self._add("tool_result", "tool", response_text(answer))
@@ -275,7 +275,7 @@ def cut_out(whole: str, shown: str) -> str:
     return whole[start : len(whole) - back]
 
 
-def _common(one: str, other: str) -> int:
+def _common(left: str, right: str) -> int:
     """How many signs two texts begin with alike."""
-    pairs = zip(one, other, strict=False)
-    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    pairs = zip(left, right, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))

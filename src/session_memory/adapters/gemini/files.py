@@ -1,4 +1,4 @@
-"""Gemini CLI's chat files on disk: finds them and reads one with what lies beside it."""
+"""Gemini CLI's chat files on disk: finds them and reads one with its side files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from session_memory.plain_files import UnfitFile, read_plain
 PROJECTS = "projects.json"
 PROJECT_ROOT = ".project_root"
 OLDER = "older/"
-"""Prefix in `Block.beside` of earlier files of the same session."""
+"""Prefix in `Block.side_files` of earlier files of the same session."""
 OUTPUT = "output/"
-"""Prefix in `Block.beside` of whole outputs that a record holds only the ends of."""
+"""Prefix in `Block.side_files` of whole outputs that a record holds only the ends of."""
 SIDE_CAP = 16 * 1024 * 1024
 """Most bytes of one side file, and of all outputs of a session together."""
 
@@ -37,7 +37,7 @@ def home_of(root: str) -> str:
 
 
 def chat_files(root: str) -> Iterator[SourceFile]:
-    """Chats below a folder: what lies elsewhere (logs.json, checkpoints) tells no session."""
+    """Chats below a folder: other files (logs.json, checkpoints) hold no session."""
     for suffix in (".jsonl", ".json"):
         for file in walk_files(root, suffix, skip_dirs=_OTHERS):
             unread = file.size < 0 and suffix == ".jsonl"  # once, not per suffix
@@ -76,13 +76,13 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     """The whole file as one block: later lines change earlier ones, and a document has no lines."""
     whole = _whole(file.path, line_cap)
     project = project_of(file.path)
-    found = {
+    contents = {
         PROJECTS: plain_bytes(os.path.join(os.path.dirname(os.path.dirname(project)), PROJECTS)),
         PROJECT_ROOT: plain_bytes(os.path.join(project, PROJECT_ROOT)),
         **_older(file.path, line_cap),
         **_outputs(project, whole),
     }
-    whole.beside = {name: data for name, data in found.items() if data is not None}
+    whole.side_files = {name: data for name, data in contents.items() if data is not None}
     yield whole
 
 
@@ -126,14 +126,14 @@ def _outputs(project: str, whole: Block) -> dict[str, bytes | None]:
     named = dict.fromkeys(
         match.groups() for _, line in whole.lines for match in _OUTPUT_NAME.finditer(line)
     )
-    found: dict[str, bytes | None] = {}
+    outputs: dict[str, bytes | None] = {}
     room = SIDE_CAP
     for session, name in named:
         folder = os.path.join(project, "tool-outputs", f"session-{session.decode()}")
         data = plain_bytes(os.path.join(folder, name.decode()), room)
-        found[OUTPUT + name.decode()] = data
+        outputs[OUTPUT + name.decode()] = data
         room -= len(data or b"")
-    return found
+    return outputs
 
 
 def plain_bytes(path: str, cap: int = SIDE_CAP, *, follow: bool = False) -> bytes | None:

@@ -39,7 +39,7 @@ _KNOWN_FIELDS = frozenset(
     }
 )
 _HEADER = frozenset({"projectHash", "startTime"})
-"""What a header has beside its session's id, and a line of another agent's log has not."""
+"""Fields of a header besides its session's id that no line of another agent's log has."""
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[')
 _SESSION = re.compile(r'"(sessionId|projectHash|startTime|kind)"\s*:\s*"([^"\\]{1,200})"')
 
@@ -50,7 +50,7 @@ class Message(msgspec.Struct):
     id: str
     kind: str
     at: int | None
-    """When it was first written: a resumed session stamps copies anew."""
+    """When it was first written: a resumed session gives copies new times."""
     content: Json = None
     display: Json = None
     thoughts: list[Json] = []
@@ -60,7 +60,7 @@ class Message(msgspec.Struct):
     number: int = 0
     """How many messages of the same id came before it."""
     rank: int = -1
-    """Its place in the file at hand; -1 where only an older file of the session holds it."""
+    """Its place in the current file; -1 where only an older file of the session holds it."""
     rewound: bool = False
     is_summary: bool = False
     """It stands for what a compression took out of the context."""
@@ -106,7 +106,7 @@ class Fold:
         self._last_at: int | None = None
 
     def older(self, records: Iterator[Record]) -> None:
-        """Learn what an earlier file of the session holds, without telling it again."""
+        """Note what an earlier file of the session holds, without emitting it again."""
         self._own = False
         for record in records:
             self.take(record)
@@ -156,9 +156,9 @@ class Fold:
         news: set[str] = set()
         for row in rows:
             name = as_text(row.get("id"))
-            known = self.messages.get(name)
-            if known is not None and not known.rewound and name not in news:
-                self._mention(known)
+            earlier = self.messages.get(name)
+            if earlier is not None and not earlier.rewound and name not in news:
+                self._mention(earlier)
                 continue
             news.add(name)
             self._message(row)
@@ -178,7 +178,7 @@ class Fold:
         message = self.messages.get(name)
         if message is None or message.rewound or _is_another(message, record):
             fresh = Message(name, kind, parse_time(record.get("timestamp")))
-            if message is not None:  # told after the one it does not replace
+            if message is not None:  # emitted after the one it does not replace
                 fresh.number = message.number + 1
                 self.messages[f"{name}#{message.number}"] = self.messages.pop(name)
             self.messages[name] = message = fresh
@@ -223,7 +223,7 @@ def _reads_like_a_summary(row: Record) -> bool:
 
 
 def is_record(value: Record) -> bool:
-    """Tells a record from an object inside one: calls have no type, activities no time."""
+    """Whether this is a record, not a part of one: calls have no type, activities no time."""
     if "$set" in value or "$rewindTo" in value:
         return True
     if "sessionId" in value and "projectHash" in value:
@@ -238,8 +238,8 @@ def records_of(data: bytes, *, document: bool) -> Iterator[Record]:
         if record is not None:
             yield record
         elif line.strip():
-            found = torn_document(line) if document else recover_records(line, is_record)
-            yield from (inner for _, inner in found)
+            records = torn_document(line) if document else recover_records(line, is_record)
+            yield from (inner for _, inner in records)
 
 
 def torn_document(data: bytes) -> list[tuple[int, Record]]:
@@ -250,7 +250,7 @@ def torn_document(data: bytes) -> list[tuple[int, Record]]:
     header: Record = dict(_SESSION.findall(head[:4096]))
     if not is_record(header):
         return []
-    found: list[tuple[int, Record]] = [(0, header)]
+    records: list[tuple[int, Record]] = [(0, header)]
     decoder = json.JSONDecoder()
     here = len(text) if start is None else start.end()
     while (here := text.find("{", here)) >= 0:
@@ -260,6 +260,6 @@ def torn_document(data: bytes) -> list[tuple[int, Record]]:
             break
         message = decode_record(text[here:end].encode())
         if message is not None:
-            found.append((here, message))
+            records.append((here, message))
         here = end
-    return found
+    return records

@@ -53,7 +53,7 @@ class GeminiLog:
         self.start = start
         self.parent = parent
         self.outputs: dict[str, str] = {}
-        """Whole outputs kept beside the chat, by file name."""
+        """Whole outputs kept next to the chat, by file name."""
         self._made = 0
         self.session_id = self._uuid("session")
         self.project_hash = hashlib.sha256(cwd.encode()).hexdigest()
@@ -169,22 +169,22 @@ class GeminiLog:
 
     def messages(self) -> list[Row]:
         """Every message as its last line left it, without what was rewound."""
-        found: dict[str, Row] = {}
+        by_id: dict[str, Row] = {}
         for row in self.rows:
             if "$rewindTo" in row:
-                names = list(found)
+                names = list(by_id)
                 for name in names[names.index(row["$rewindTo"]) :]:
-                    del found[name]
+                    del by_id[name]
             listed = row.get("$set", {}).get("messages", [])
             for message in listed if listed else [row] if "id" in row else []:
-                found[message["id"]] = message
-        return list(found.values())
+                by_id[message["id"]] = message
+        return list(by_id.values())
 
     def compress(self, summary: str) -> None:
         """The context gives way to a summary, as the client's next lines show."""
         text = f"<state_snapshot>\n{summary}\n</state_snapshot>"
         at = self.tick()
-        asked = {
+        snapshot = {
             "id": self._uuid("s"),
             "timestamp": at,
             "type": "user",
@@ -192,16 +192,16 @@ class GeminiLog:
         }
         thanks = [{"text": "Got it. Thanks for the additional context!"}]
         said = {"id": self._uuid("t"), "timestamp": at, "type": "gemini", "content": thanks}
-        self.patch(messages=[asked, said], lastUpdated=at)
+        self.patch(messages=[snapshot, said], lastUpdated=at)
 
     def resume(self) -> None:
         """A second header, and the history with new times and without tokens and calls."""
-        kept = self.messages()
+        history = self.messages()
         self.rows.append(
             self.header | {"startTime": self.tick(60_000), "lastUpdated": iso(self.now)}
         )
         self.patch(sessionId=self.session_id)
-        self.patch(messages=[stripped(row, _clock(self.now)) for row in kept])
+        self.patch(messages=[stripped(row, _clock(self.now)) for row in history])
 
     def spawn(self, seed: int, task: str, report: str) -> GeminiLog:
         """A sub-agent, and the call that started it."""
@@ -230,7 +230,7 @@ class GeminiLog:
         return "".join(f"{row}\n" for row in rows).encode()
 
     def write(self, home: Path) -> Path:
-        """Write the chat as lines, and what the client keeps beside it."""
+        """Write the chat as lines, and what the client keeps next to it."""
         path = self.path(home)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.lines())

@@ -18,7 +18,7 @@ from session_memory.adapters.wiring.package import (
 
 def files(contents: PackageContents) -> dict[str, str]:
     """The extension; its commands are `/session-memory:NAME`."""
-    commands = {f"commands/{NAME}/{one.name}.toml": command(one) for one in contents.commands}
+    commands = {f"commands/{NAME}/{each.name}.toml": command(each) for each in contents.commands}
     return {
         "gemini-extension.json": contents.manifest(**servers(contents)),
         HOOKS: hooks_file(contents),
@@ -27,10 +27,10 @@ def files(contents: PackageContents) -> dict[str, str]:
     }
 
 
-def command(one: PackageCommand) -> str:
+def command(entry: PackageCommand) -> str:
     """A command in TOML, whose basic strings are written like JSON's."""
-    text = f"!{{{one.program}}}" if one.text is None else one.told("{{args}}")
-    fields = {"description": one.description, "prompt": text}
+    text = f"!{{{entry.program}}}" if entry.text is None else entry.text_for("{{args}}")
+    fields = {"description": entry.description, "prompt": text}
     return "".join(f"{key} = {json.dumps(value)}\n" for key, value in fields.items())
 
 

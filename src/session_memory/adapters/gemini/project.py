@@ -19,13 +19,13 @@ _LEVELS = 32
 _TRIES = 2000
 
 
-def project_root(beside: dict[str, bytes], folder: str, fold: Fold) -> str:
+def project_root(side_files: dict[str, bytes], folder: str, fold: Fold) -> str:
     """The root whose hash the chat names; else what the client says of the project's folder."""
     stated = as_text(fold.meta.get("projectHash"))
     hashes = {stated, folder} - {""}
-    projects = as_object((decode_record(beside.get(PROJECTS, b"")) or {}).get("projects"))
+    projects = as_object((decode_record(side_files.get(PROJECTS, b"")) or {}).get("projects"))
     named = [path for path, name in projects.items() if name == folder]
-    said = [*_file(beside), *named, *_directories(fold)]
+    said = [*_file(side_files), *named, *_directories(fold)]
     for tried, path in enumerate(_candidates([*said, *projects], fold)):
         if sha256(path.encode("utf-8", "replace")).hexdigest() in hashes:
             return path
@@ -34,8 +34,8 @@ def project_root(beside: dict[str, bytes], folder: str, fold: Fold) -> str:
     return next(iter(said), "")
 
 
-def _file(beside: dict[str, bytes]) -> list[str]:
-    path = beside.get(PROJECT_ROOT, b"").decode("utf-8", "replace").strip()
+def _file(side_files: dict[str, bytes]) -> list[str]:
+    path = side_files.get(PROJECT_ROOT, b"").decode("utf-8", "replace").strip()
     return [path] if path else []
 
 
@@ -46,8 +46,8 @@ def _directories(fold: Fold) -> Iterator[str]:
             yield path
     for message in fold.messages.values():
         if message.kind == "user":
-            if found := _WORKSPACE.search(text_of(message.content)[:4096]):
-                yield found.group(1).strip()
+            if match := _WORKSPACE.search(text_of(message.content)[:4096]):
+                yield match.group(1).strip()
             return
 
 

@@ -46,7 +46,7 @@ _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
 
 
 def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normalized:
-    """Read a whole chat: the block holds its records, and beside them what its folder says."""
+    """Read a whole chat: the block holds its records, and its side files say more."""
     bundle = Normalized(too_long=block.too_long)
     document = source.path.endswith(".json")
     records = _records(bundle, block, document=document)
@@ -54,7 +54,7 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
         return bundle
     session = _session_id(records, source.path)
     fold = Fold()
-    for name, data in sorted(block.beside.items()):
+    for name, data in sorted(block.side_files.items()):
         if name.startswith(OLDER):
             older = list(records_of(data, document=name.endswith(".json")))
             if _session_id(older, name) == session:  # only the first 8 signs are in the name
@@ -73,7 +73,7 @@ def _add_events(
 ) -> dict[str, str]:
     outputs = {
         name.removeprefix(OUTPUT): data.decode("utf-8", "replace")
-        for name, data in block.beside.items()
+        for name, data in block.side_files.items()
         if name.startswith(OUTPUT)
     }
     builder = EventBuilder(part, fold, outputs)
@@ -110,7 +110,7 @@ def _parent(path: str, session: str) -> str | None:
 
 
 def _links(children: dict[str, str], session: str) -> list[SessionPart]:
-    """Parts without events, that tell sub-agents whose they are and what they are called."""
+    """Parts without events that give sub-agents their parent and name."""
     parts: list[SessionPart] = []
     for child, label in children.items():
         if child != session:
@@ -124,7 +124,7 @@ def _links(children: dict[str, str], session: str) -> list[SessionPart]:
 
 def _note_session(part: PartBuilder, fold: Fold, block: Block, folder: str) -> None:
     is_agent = part.parent is not None or fold.meta.get("kind") == "subagent"
-    root = project_root(block.beside, folder, fold)
+    root = project_root(block.side_files, folder, fold)
     facts = (
         ("cwd", root),
         ("root_hash", "" if root else as_text(fold.meta.get("projectHash"))),
@@ -145,10 +145,10 @@ def log_deletion(home: str) -> LogDeletion | None:
         settings = decode_record(read_plain(path, SETTINGS_CAP)) or {}
     except OSError:
         settings = {}
-    kept = as_object(as_object(settings.get("general")).get("sessionRetention"))
-    if kept.get("enabled") is False:
+    retention = as_object(as_object(settings.get("general")).get("sessionRetention"))
+    if retention.get("enabled") is False:
         return None
-    age = re.fullmatch(r"(\d{1,5})([hdwm])", as_text(kept.get("maxAge")))
+    age = re.fullmatch(r"(\d{1,5})([hdwm])", as_text(retention.get("maxAge")))
     if age is None:
         return LogDeletion(DEFAULT_CLEANUP_DAYS, "default")
     days = int(int(age.group(1)) * _DAYS[age.group(2)])

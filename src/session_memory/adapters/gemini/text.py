@@ -44,7 +44,7 @@ _DENIED = (
     "requires permission",
 )
 FOOTER = 400
-"""How far from its end a shell result tells how the command ended."""
+"""How far from its end a shell result states how the command ended."""
 
 
 def user_pieces(text: str, *, by_agent: bool = False) -> Iterator[Piece]:
@@ -57,7 +57,7 @@ def user_pieces(text: str, *, by_agent: bool = False) -> Iterator[Piece]:
         yield Piece("injected", "harness", label, text[here:end])
         here = _after_blanks(text, end)
     if here < len(text):
-        yield _one_piece(text[here:], text if here == start else text[here:], by_agent)
+        yield _piece_of(text[here:], text if here == start else text[here:], by_agent)
 
 
 def _after_blanks(text: str, start: int) -> int:
@@ -66,7 +66,7 @@ def _after_blanks(text: str, start: int) -> int:
     return start
 
 
-def _one_piece(rest: str, original: str, by_agent: bool) -> Piece:
+def _piece_of(rest: str, original: str, by_agent: bool) -> Piece:
     if is_summary(rest):
         return Piece("injected", "harness", "compact_summary", rest)
     label = next((label for head, label in _HEADS if rest.startswith(head)), None)
@@ -131,9 +131,9 @@ def unwrapped(text: str) -> str:
 def exit_code_of(text: str, *, failed: bool) -> int | None:
     """How a shell command ended; a command that succeeded may have no exit code."""
     end = text[-FOOTER:]
-    found = _EXIT.findall(end)
-    if found:
-        return int(found[-1])
+    codes = _EXIT.findall(end)
+    if codes:
+        return int(codes[-1])
     unclear = failed or _NO_EXIT.search(end) or any(mark in text for mark in _LEFT_RUNNING)
     return None if unclear else 0
 

@@ -75,5 +75,5 @@ def fill_result(event: RawEvent, name: str, status: str, display: Json) -> None:
 
 
 def has_ended(status: str) -> bool:
-    """True once a call has a result to tell."""
+    """True once a call has a result."""
     return status in _ENDED

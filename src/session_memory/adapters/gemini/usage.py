@@ -31,7 +31,7 @@ def tokens_of(row: dict[str, Json], names: tuple[str, str, str, str, str, str]) 
 def usage_of(key: str, model: str, at: int | None, tokens: Tokens, *, sidechain: bool) -> Usage:
     """Billed tokens: thoughts are output, what a built-in tool read is input.
 
-    Servers behind an OpenAI-like interface count thoughts in the output already; the total tells.
+    Servers behind an OpenAI-like interface count thoughts in the output already; the total shows.
     """
     plain = tokens.input + tokens.output
     apart = not tokens.total or tokens.total >= plain + tokens.thoughts

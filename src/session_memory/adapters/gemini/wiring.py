@@ -31,7 +31,7 @@ EVENTS = {
     "BeforeAgent": 10_000,
     "AfterAgent": 10_000,
 }
-# For guards, which Gemini lets speak beside a tool's result alone.
+# For guards, which Gemini lets add words only to a tool's result.
 TOOL_EVENTS = {"BeforeTool": 10_000, "AfterTool": 10_000}
 TOOLS = "run_shell_command|read_file|read_many_files|write_file|replace"
 

@@ -1,4 +1,4 @@
-"""Tells a Grok Build session from its chat history, where the update lines are missing.
+"""Reads a Grok Build session from its chat history, where the update lines are missing.
 
 The history is what the model saw: it has no times, and compaction and rewinds rewrite it.
 """
@@ -43,8 +43,8 @@ class ChatEventBuilder:
     def read(self, rows: list[Record], inherited: int) -> None:
         """Read all rows; the first `inherited` of them are a parent's, copied by a fork.
 
-        Without times a copy cannot be told from the original by its content, so it is kept as
-        history and does not count as something said here.
+        Without times a copy looks like the original by its content, so it is kept as history and
+        does not count as something said here.
         """
         for number, row in enumerate(rows):
             self._pos = (number + 1) << _PLACE_BITS
@@ -113,7 +113,7 @@ class ChatEventBuilder:
         mark_outcome(event, self._outcomes.get(call_id, ""))
 
     def reasoning(self, row: Record) -> None:
-        """What the model thought, as far as the service tells."""
+        """What the model thought, as far as the service shows it."""
         text = "\n".join(content_text(part) for part in as_list(row.get("summary")))
         if text:
             self._add("reasoning", self._agent, text)

@@ -26,13 +26,13 @@ SUBAGENTS = "subagents"
 CHECKPOINTS = "compaction_checkpoints"
 OVERFLOWS = ("terminal", "mcp")
 LOG = "log"
-"""Key in `Block.beside` that says which file the lines are of: the history of an empty log."""
+"""Key in `Block.side_files` that says which file the lines are of: the history of an empty log."""
 PARTS = (UPDATES, CHAT, EVENTS, SUMMARY)
 """What Grok writes for every session."""
 MISSING = "missing"
-"""Key in `Block.beside` under which parts that are not there are named, one a line."""
+"""Key in `Block.side_files` under which parts that are not there are named, one a line."""
 TOO_LARGE = "too_large"
-"""Key in `Block.beside` under which side files over the cap are named, one a line."""
+"""Key in `Block.side_files` under which side files over the cap are named, one a line."""
 
 SIDE_CAP = 16 * 1024 * 1024
 """Most bytes of one side file, and of all overflow files of a session together."""
@@ -71,8 +71,8 @@ def named(path: str) -> SourceFile | None:
             entries = {entry.name: entry for entry in listing if entry.name in _OWN}
     except (OSError, ValueError):
         return None
-    found = _session_source(entries)
-    return found if found is not None and found.path == path else None
+    source = _session_source(entries)
+    return source if source is not None and source.path == path else None
 
 
 def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
@@ -83,14 +83,14 @@ def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
     try:
         info = log.stat()
         watched = _WATCHED if info.st_size else _WATCHED | {CHAT}
-        beside = [entries[name].stat() for name in watched if name in entries]
+        side_stats = [entries[name].stat() for name in watched if name in entries]
     except OSError as error:
         return None if has_vanished(error, log.path) else unreadable(log.path)
     if not stat.S_ISREG(info.st_mode):
         return unreadable(log.path)
     # A new title or outcome changes a side file only, and must look like a change of the source.
-    mtime = max(info.st_mtime_ns, *(side.st_mtime_ns for side in beside), 0)
-    ctime = max(info.st_ctime_ns, *(side.st_ctime_ns for side in beside), 0)
+    mtime = max(info.st_mtime_ns, *(side.st_mtime_ns for side in side_stats), 0)
+    ctime = max(info.st_ctime_ns, *(side.st_ctime_ns for side in side_stats), 0)
     # The history is rewritten all the time and only told where there are no updates: of it only
     # whether it is there counts, and each part that is not moves the stamp by a nanosecond.
     ctime += sum(part not in entries for part in PARTS)
@@ -109,7 +109,7 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
         history = os.path.join(directory, CHAT)
         if os.path.isfile(history):
             whole, log = _whole(history, line_cap), CHAT
-    whole.beside = _beside(directory) | {LOG: log.encode()}
+    whole.side_files = _read_side_files(directory) | {LOG: log.encode()}
     yield whole
 
 
@@ -126,7 +126,7 @@ class _Sides(msgspec.Struct):
     """Side files read so far, and what is left of the room for them."""
 
     directory: str
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     too_large: list[str] = []
     room: int = SIDE_CAP
 
@@ -144,7 +144,7 @@ class _Sides(msgspec.Struct):
         if len(data) > cap:
             self.too_large.append(name)
             return
-        self.found[name] = data
+        self.contents[name] = data
         if shared_room:
             self.room -= len(data)
 
@@ -158,7 +158,7 @@ class _Sides(msgspec.Struct):
             self.take(f"{name}/{entry}{suffix}", floor=floor, shared_room=True)
 
 
-def _beside(directory: str) -> dict[str, bytes]:
+def _read_side_files(directory: str) -> dict[str, bytes]:
     sides = _Sides(directory)
     sides.take(SUMMARY)
     sides.take(EVENTS)
@@ -168,7 +168,7 @@ def _beside(directory: str) -> dict[str, bytes]:
     for folder in OVERFLOWS:
         sides.take_folder(folder, "", floor=OVERFLOW_FLOOR)
     missing = [part for part in PARTS if not os.path.isfile(os.path.join(directory, part))]
-    sides.found[MISSING] = "\n".join(missing).encode()
+    sides.contents[MISSING] = "\n".join(missing).encode()
     if sides.too_large:
-        sides.found[TOO_LARGE] = "\n".join(sides.too_large).encode("utf-8", "surrogateescape")
-    return sides.found
+        sides.contents[TOO_LARGE] = "\n".join(sides.too_large).encode("utf-8", "surrogateescape")
+    return sides.contents

@@ -57,7 +57,7 @@ class GrokLog:
         self.updates: list[Row] = []
         self.events: list[Row] = []
         self.chat: list[Row] = [{"type": "system", "content": "You are Grok."}]
-        self.beside: dict[str, bytes] = {}
+        self.side_files: dict[str, bytes] = {}
         """Further files of the directory by name."""
         self._made = 0
         self._number = 1
@@ -206,7 +206,7 @@ class GrokLog:
         name = f"compaction_checkpoints/{self._uuid('checkpoint')}.json"
         text = f"This session is being continued from a previous conversation. {summary}"
         row = {"type": "user", "content": [{"type": "text", "text": text}]}
-        self.beside[name] = json.dumps({"compacted_history": [self.chat[0], row]}).encode()
+        self.side_files[name] = json.dumps({"compacted_history": [self.chat[0], row]}).encode()
         self.update("compaction_checkpoint", own=True, checkpoint_file=name)
         self.update("auto_compact_completed", own=True, tokens_before=900, tokens_after=90)
         self.chat[1:] = [row]
@@ -225,7 +225,7 @@ class GrokLog:
         for row in other.updates:
             row["params"]["sessionId"] = other.session_id
         other.chat = copy.deepcopy(self.chat)
-        other.beside = {k: v for k, v in self.beside.items() if k.startswith("compaction")}
+        other.side_files = {k: v for k, v in self.side_files.items() if k.startswith("compaction")}
         other.prompts = self.prompts
         other.summary |= {
             "parent_session_id": self.session_id,
@@ -245,7 +245,7 @@ class GrokLog:
             "description": description,
         }
         self.update("subagent_spawned", own=True, **link)
-        self.beside[f"subagents/{child.session_id}/meta.json"] = json.dumps(link).encode()
+        self.side_files[f"subagents/{child.session_id}/meta.json"] = json.dumps(link).encode()
         return child
 
     # --- files ---
@@ -261,7 +261,7 @@ class GrokLog:
             "updates.jsonl": lines(self.updates),
             "events.jsonl": lines(self.events),
             "chat_history.jsonl": lines(self.chat),
-            **self.beside,
+            **self.side_files,
         }
 
     def write(self, home: Path, *, without: tuple[str, ...] = ()) -> Path:

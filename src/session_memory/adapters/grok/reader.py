@@ -1,4 +1,4 @@
-"""Grok Build: a session is a directory, read from its update lines and the files beside them."""
+"""Grok Build: a session is a directory, read from its update lines and its side files."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ _ENCODED = re.compile(r"%2F|[A-Za-z](?::|%3A)", re.I)
 
 
 def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normalized:
-    """Read a whole session: the block holds its log, and beside it what its other files say."""
+    """Read a whole session: the block holds its log and its side files."""
     bundle = Normalized(too_long=block.too_long)
     path = source.path.replace("\\", "/").split("/")
-    summary = decode_record(block.beside.get(SUMMARY, b"")) or {}
-    log = block.beside.get(LOG, path[-1].encode()).decode()
-    bundle.missing.update(_missing(block.beside, log))
+    summary = decode_record(block.side_files.get(SUMMARY, b"")) or {}
+    log = block.side_files.get(LOG, path[-1].encode()).decode()
+    bundle.missing.update(_missing(block.side_files, log))
     if log == UPDATES:
         lines = _updates(bundle, block)
         said = next((line.session for line in lines if line.session), "")
@@ -68,9 +68,9 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     part = PartBuilder(session, _parent(summary))
     for name in bundle.missing:
         part.note("missing_part", name, 0)
-    _note_summary(part, summary, _cwd(summary, block.beside, path[-3] if len(path) > 2 else ""))
-    children = _children_beside(block.beside, session)
-    sides = _sides(summary, block.beside)
+    _note_summary(part, summary, _cwd(summary, block.side_files, path[-3] if len(path) > 2 else ""))
+    children = _listed_children(block.side_files, session)
+    sides = _sides(summary, block.side_files)
     if log == UPDATES:
         children |= _add_updates(bundle, part, sides, lines)
     else:
@@ -81,15 +81,15 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     return bundle
 
 
-def _missing(beside: dict[str, bytes], log: str) -> Iterator[str]:
+def _missing(side_files: dict[str, bytes], log: str) -> Iterator[str]:
     """Parts that are not there or cannot be used: the session has fewer events or facts."""
     absent, too_large = (
-        [name for name in beside.get(key, b"").decode("utf-8", "replace").split("\n") if name]
+        [name for name in side_files.get(key, b"").decode("utf-8", "replace").split("\n") if name]
         for key in (MISSING, TOO_LARGE)
     )
     yield from absent
     yield from (f"{name} (too large)" for name in too_large)
-    if SUMMARY in beside and decode_record(beside[SUMMARY]) is None:
+    if SUMMARY in side_files and decode_record(side_files[SUMMARY]) is None:
         yield f"{SUMMARY} (damaged)"
     if log != UPDATES and UPDATES not in absent:
         yield f"{UPDATES} (empty)"
@@ -134,22 +134,22 @@ def _updates(bundle: Normalized, block: Block) -> list[Line]:
     return [line for line in lines if line is not None]
 
 
-# --- what lies beside the log ---
+# --- side files ---
 
 
-def _sides(summary: Record, beside: dict[str, bytes]) -> Sides:
+def _sides(summary: Record, side_files: dict[str, bytes]) -> Sides:
     version = summary.get("chat_format_version")
     folders = tuple(f"{name}/" for name in OVERFLOWS)
     return Sides(
-        outcomes=outcomes_of(beside.get(EVENTS, b"").split(b"\n")),
+        outcomes=outcomes_of(side_files.get(EVENTS, b"").split(b"\n")),
         overflow={
             name.partition("/")[2].rpartition(".")[0]: data.decode("utf-8", "replace")
-            for name, data in beside.items()
+            for name, data in side_files.items()
             if name.startswith(folders)
         },
         summaries={
             name: text
-            for name, data in beside.items()
+            for name, data in side_files.items()
             if name.startswith(f"{CHECKPOINTS}/") and (text := _summary_text(data))
         },
         by_agent=_is_subagent(summary),
@@ -171,19 +171,19 @@ def _summary_text(checkpoint: bytes) -> str:
     return ""
 
 
-def _children_beside(beside: dict[str, bytes], session: str) -> dict[str, str]:
+def _listed_children(side_files: dict[str, bytes], session: str) -> dict[str, str]:
     """Sub-agent sessions by the files their parent keeps about them."""
-    found: dict[str, str] = {}
-    for name, data in beside.items():
+    parents: dict[str, str] = {}
+    for name, data in side_files.items():
         if name.startswith(f"{SUBAGENTS}/"):
             meta = decode_record(data) or {}
             if child := as_text(meta.get("child_session_id")):
-                found[child] = as_text(meta.get("parent_session_id")) or session
-    return found
+                parents[child] = as_text(meta.get("parent_session_id")) or session
+    return parents
 
 
 def _links(children: dict[str, str], session: str) -> list[SessionPart]:
-    """Parts without events, that tell sub-agents whose they are: their own logs do not."""
+    """Parts without events that give sub-agents their parent: their own logs do not name it."""
     parts: list[SessionPart] = []
     for child, parent in children.items():
         if child not in (session, parent):
@@ -224,7 +224,7 @@ def _note_summary(part: PartBuilder, summary: Record, cwd: str) -> None:
     for name, value in facts:
         if value:
             part.note(name, value, 0)
-    # A fork copies its parent's lines with their times: only this tells when it began itself.
+    # A fork copies its parent's lines with their times: only this says when it began itself.
     if (opened := parse_time(summary.get("created_at"))) is not None:
         part.note("opened_at", opened, 0)
 
@@ -238,14 +238,14 @@ def _note_times(part: PartBuilder, summary: Record) -> None:
             part.note(name, at, 0)
 
 
-def _cwd(summary: Record, beside: dict[str, bytes], group: str) -> str:
+def _cwd(summary: Record, side_files: dict[str, bytes], group: str) -> str:
     """Where the session ran: said by its summary, else by the group of directories it is in."""
     said = as_text(as_object(summary.get("info")).get("cwd"))
     if said:
         return said
     if _ENCODED.match(group):
         return unquote(group)
-    return beside.get(f"../{CWD}", b"").decode("utf-8", "replace").strip()
+    return side_files.get(f"../{CWD}", b"").decode("utf-8", "replace").strip()
 
 
 ADAPTER = msgspec.structs.replace(

@@ -44,7 +44,7 @@ _BY_KIND: dict[str, ToolClass] = {
     "web_search": "web",
     "write": "edit",
 }
-"""The protocol's own kinds, for tools whose name tells nothing."""
+"""The protocol's own kinds, for tools whose name says nothing."""
 _NAME = re.compile(r"[\w.-]+")
 _PATHS = ("file_path", "target_file", "path", "notebook_path")
 
@@ -93,10 +93,10 @@ def fill_call(event: RawEvent, call: Call, call_id: str | None) -> None:
 
 def tool_class(name: str | None, kind: str = "") -> ToolClass:
     """The shared class of a tool; the kind the log states decides where its name does not."""
-    found = classify_tool(name)
-    if found == "other":
-        found = _BY_NAME.get(name or "") or _BY_KIND.get(kind, "other")
-    return found
+    shared_class = classify_tool(name)
+    if shared_class == "other":
+        shared_class = _BY_NAME.get(name or "") or _BY_KIND.get(kind, "other")
+    return shared_class
 
 
 def fill_result(event: RawEvent, update: Record, outcome: str) -> None:
@@ -154,7 +154,7 @@ def _said(raw: Record, depth: int = 2) -> str | None:
 
 def outcomes_of(lines: Iterable[bytes]) -> dict[str, str]:
     """How each call ended by events.jsonl; a workspace's second report gives way to the first."""
-    found: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
     for line in lines:
         if b'"tool_completed"' not in line:
             continue
@@ -162,7 +162,7 @@ def outcomes_of(lines: Iterable[bytes]) -> dict[str, str]:
         call_id, outcome = as_text(record.get("tool_call_id")), as_text(record.get("outcome"))
         if record.get("type") == "tool_completed" and call_id and outcome:
             if "source" in record:
-                found.setdefault(call_id, outcome)
+                outcomes.setdefault(call_id, outcome)
             else:
-                found[call_id] = outcome
-    return found
+                outcomes[call_id] = outcome
+    return outcomes

@@ -1,4 +1,4 @@
-"""Tells a Grok Build session from its update lines: messages, tools, turns, and what was undone."""
+"""Reads a Grok Build session from its update lines: messages, tools, turns, and what was undone."""
 
 from __future__ import annotations
 
@@ -307,12 +307,12 @@ class EventBuilder:
         self.add("system", "harness", text or self._line.kind, self._line.kind)
 
 
-def _common(one: str, other: str) -> int:
+def _common(left: str, right: str) -> int:
     """Length of the beginning two texts share."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
+        if left[:middle] == right[:middle]:
             low = middle
         else:
             high = middle - 1

@@ -19,12 +19,16 @@ def usages_of(update: dict[str, Json], at: int | None, model: str) -> list[Usage
         return []
     by_model = as_object(usage.get("modelUsage"))
     if len(by_model) > 1:
-        found = [
+        usages = [
             _usage(f"{prompt}:{name}", name, at, as_object(row)) for name, row in by_model.items()
         ]
     else:  # the total says the same, and its price is there more often
-        found = [_usage(prompt, next(iter(by_model), model), at, usage)]
-    return [one for one in found if one.input or one.output or one.cache_read or one.cache_write_5m]
+        usages = [_usage(prompt, next(iter(by_model), model), at, usage)]
+    return [
+        usage
+        for usage in usages
+        if usage.input or usage.output or usage.cache_read or usage.cache_write_5m
+    ]
 
 
 def _usage(key: str, model: str, at: int | None, row: dict[str, Json]) -> Usage:

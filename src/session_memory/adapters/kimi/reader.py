@@ -22,7 +22,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.kimi import AGENT
-from session_memory.adapters.kimi.records import WireTeller, is_record
+from session_memory.adapters.kimi.records import WireEmitter, is_record
 from session_memory.adapters.whole_log import (
     Records,
     line_log_adapter,
@@ -57,15 +57,19 @@ def place_of(path: str) -> tuple[str, str]:
     return folder, MAIN
 
 
-def beside(path: str) -> dict[str, bytes]:
+def side_files(path: str) -> dict[str, bytes]:
     """What says more about a log: the state of its session, and the older CLI's list of folders."""
     folder, _ = place_of(path)
     above = os.path.dirname(os.path.dirname(os.path.dirname(folder)))
     paths = {STATE: os.path.join(folder, STATE), FOLDERS: os.path.join(above, FOLDERS)}
-    return {name: data for name, one in paths.items() if (data := side_file(one)) is not None}
+    return {
+        name: data
+        for name, full_path in paths.items()
+        if (data := side_file(full_path)) is not None
+    }
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
     """Read the whole log of one agent."""
     folder, agent = place_of(source.path)
     state = decode_record(sides.get(STATE, b"")) or {}
@@ -76,21 +80,23 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     if not main:
         part.note("label", agent, 0)
     cwd = as_text(state.get("cwd")) or as_text(state.get("workDir"))
-    cwd = cwd or _known_folder(os.path.basename(os.path.dirname(folder)), sides)
+    cwd = cwd or _folder_by_hash(os.path.basename(os.path.dirname(folder)), sides)
     part.begin(cwd=cwd, opened=parse_time(state.get("createdAt")))
-    teller = WireTeller(part, bundle)
-    teller.tell([record for _, record in records])
-    teller.finish()
+    emitter = WireEmitter(part, bundle)
+    emitter.emit([record for _, record in records])
+    emitter.finish()
 
 
-def _known_folder(name: str, sides: dict[str, bytes]) -> str:
+def _folder_by_hash(name: str, sides: dict[str, bytes]) -> str:
     """The folder whose MD5 names the place of an older session."""
     listed = as_list((decode_record(sides.get(FOLDERS, b"")) or {}).get("work_dirs"))
-    for path in (as_text(as_object(one).get("path")) for one in listed):
+    for path in (as_text(as_object(entry).get("path")) for entry in listed):
         digest = hashlib.md5(path.encode("utf-8", "replace"), usedforsecurity=False)
         if path and digest.hexdigest() == name:
             return path
     return ""
 
 
-ADAPTER = line_log_adapter(AGENT, discover=discover, is_record=is_record, tell=tell, beside=beside)
+ADAPTER = line_log_adapter(
+    AGENT, discover=discover, is_record=is_record, emit=emit, side_files=side_files
+)

@@ -11,7 +11,7 @@ from session_memory.adapters.common import (
     parse_time,
     rewound,
 )
-from session_memory.adapters.tell_events import EventTeller
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.whole_log import Record
 from session_memory.core.schema import Usage
 
@@ -50,14 +50,14 @@ _OUTER = ("config.", "context.", "turn.", "usage.")
 """How types begin that stand at the top of a line, and not inside another record."""
 
 
-class WireTeller(EventTeller):
-    """Tells the records of one agent's log, in their order."""
+class WireEmitter(EventEmitter):
+    """Turns the records of one agent's log into events, in their order."""
 
     _model = ""
     _responses = 0
     _has_step_usage = False
 
-    def tell(self, records: list[Record]) -> None:
+    def emit(self, records: list[Record]) -> None:
         """Take in all records."""
         self._turns: list[int] = []
         self._has_step_usage = any(
@@ -67,16 +67,16 @@ class WireTeller(EventTeller):
             inner = as_object(record.get("message"))
             if "timestamp" in record and inner:
                 self.at = parse_time(record.get("timestamp"))
-                self._tell_old(as_text(inner.get("type")), as_object(inner.get("payload")))
+                self._emit_old(as_text(inner.get("type")), as_object(inner.get("payload")))
             else:
                 self.at = parse_time(record.get("time"))
-                self._tell(as_text(record.get("type")), record)
+                self._emit(as_text(record.get("type")), record)
 
-    def _tell(self, kind: str, record: Record) -> None:
+    def _emit(self, kind: str, record: Record) -> None:
         if kind in ("turn.prompt", "turn.steer"):
             self._ask(record.get("input"), begins=kind == "turn.prompt")
         elif kind == "context.append_loop_event":
-            self._tell_event(as_object(record.get("event")))
+            self._emit_event(as_object(record.get("event")))
         elif kind == "context.undo":
             self._undo(as_count(record.get("count")))
         elif kind == "config.update":
@@ -91,7 +91,7 @@ class WireTeller(EventTeller):
         else:
             self.unknown(kind or "no type", record)
 
-    def _tell_event(self, event: Record) -> None:
+    def _emit_event(self, event: Record) -> None:
         kind = as_text(event.get("type"))
         if kind == "content.part":
             self._say(as_object(event.get("part")))
@@ -109,7 +109,7 @@ class WireTeller(EventTeller):
         else:
             self.unknown(f"event/{kind}", event)
 
-    def _tell_old(self, kind: str, payload: Record) -> None:
+    def _emit_old(self, kind: str, payload: Record) -> None:
         if kind == "TurnBegin":
             self._ask(payload.get("user_input"), begins=True)
         elif kind == "SteerInput":

@@ -11,9 +11,9 @@ from session_memory.adapters.common import (
     as_text,
     parse_time,
 )
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.whole_log import Record, Records
 from session_memory.core.schema import ToolClass
 
@@ -44,36 +44,36 @@ def is_line(record: Record) -> bool:
 _KINDS = ("Prompt", "AssistantMessage", "ToolResults")
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read a whole session."""
     rows = [record for _, record in records]
-    known = next((row for row in rows if "older" in row), Record())
-    about = as_object(known.get("about"))
-    stated = (about.get("session_id"), known.get("conversation"), known.get("log"))
+    header = next((row for row in rows if "older" in row), Record())
+    about = as_object(header.get("about"))
+    stated = (about.get("session_id"), header.get("conversation"), header.get("log"))
     name = next((text for value in stated if (text := as_text(value))), "")
     parent = as_text(about.get("parent_session_id")) or None
     part = PartBuilder(name or source.path.rpartition("#")[2], parent)
-    teller = EntryTeller(part, bundle)
-    teller.begin(known, about)
+    emitter = EntryEmitter(part, bundle)
+    emitter.begin(header, about)
     for row in rows:
-        teller.tell(row)
-    if not teller.part.events:
+        emitter.emit(row)
+    if not emitter.part.events:
         return
-    for stated_time in (known, about):
-        teller.note_times(stated_time)
-    teller.finish(source.mtime_ns // 1_000_000 if not teller.has_times else None)
+    for stated_time in (header, about):
+        emitter.note_times(stated_time)
+    emitter.finish(source.mtime_ns // 1_000_000 if not emitter.has_times else None)
 
 
-class EntryTeller(EventTeller):
-    """Tells the records of one session, in their order."""
+class EntryEmitter(EventEmitter):
+    """Turns the records of one session into events, in their order."""
 
     has_times = False
 
-    def begin(self, known: Record, about: Record) -> None:
+    def begin(self, header: Record, about: Record) -> None:
         """What the file next to a log, or the row itself, says of the session."""
-        cwd = as_text(about.get("cwd")) or as_text(known.get("key"))
+        cwd = as_text(about.get("cwd")) or as_text(header.get("key"))
         self.part.begin(cwd=cwd, title=as_text(about.get("title")))
-        if known.get("older") is True:
+        if header.get("older") is True:
             self.part.note("stand_in", "history", 0)
 
     def note_times(self, stated: Record) -> None:
@@ -83,12 +83,12 @@ class EntryTeller(EventTeller):
                 self.has_times = True
                 self.part.note_time(at, 0)
 
-    def tell(self, row: Record) -> None:
+    def emit(self, row: Record) -> None:
         """One record, of either store."""
         if "older" in row or "conversation" in row:
             return
         if "entry" in row:
-            self._tell_entry(as_object(row.get("entry")))
+            self._emit_entry(as_object(row.get("entry")))
             return
         kind, data = as_text(row.get("kind")), as_object(row.get("data"))
         if kind not in _KINDS:
@@ -98,9 +98,9 @@ class EntryTeller(EventTeller):
         if content is None:
             self.ignore(f"{kind}/empty")  # the agent went on
         for piece in [content] if isinstance(content, str) else as_list(content):
-            self._tell_piece(kind, piece)
+            self._emit_piece(kind, piece)
 
-    def _tell_piece(self, kind: str, piece: Json) -> None:
+    def _emit_piece(self, kind: str, piece: Json) -> None:
         if isinstance(piece, str):
             piece = {"kind": "text", "data": piece}
         record = as_object(piece)
@@ -127,7 +127,7 @@ class EntryTeller(EventTeller):
 
     # --- stored conversations ---
 
-    def _tell_entry(self, entry: Record) -> None:
+    def _emit_entry(self, entry: Record) -> None:
         user, assistant = as_object(entry.get("user")), as_object(entry.get("assistant"))
         self.at = parse_time(user.get("timestamp"))
         state = as_object(as_object(user.get("env_context")).get("env_state"))
@@ -137,13 +137,13 @@ class EntryTeller(EventTeller):
         if content is None:
             self.ignore("user/continued")
         for kind, value in as_object(content).items():
-            self._tell_user(kind, as_object(value))
+            self._emit_user(kind, as_object(value))
         ended = as_object(entry.get("request_metadata")).get("stream_end_timestamp_ms")
         self.at = parse_time(ended) or self.at
         for kind, value in assistant.items():
-            self._tell_assistant(kind, as_object(value))
+            self._emit_assistant(kind, as_object(value))
 
-    def _tell_user(self, kind: str, value: Record) -> None:
+    def _emit_user(self, kind: str, value: Record) -> None:
         if kind == "Prompt":
             self._ask(as_text(value.get("prompt")))
         elif kind in ("ToolUseResults", "CancelledToolUses"):
@@ -156,7 +156,7 @@ class EntryTeller(EventTeller):
         else:
             self.unknown(f"user/{kind}", value)
 
-    def _tell_assistant(self, kind: str, value: Record) -> None:
+    def _emit_assistant(self, kind: str, value: Record) -> None:
         if kind not in ("Response", "ToolUse"):
             self.unknown(f"assistant/{kind}", value)
             return

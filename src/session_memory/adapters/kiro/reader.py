@@ -25,7 +25,7 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.kiro import AGENT
-from session_memory.adapters.kiro.entries import is_entry, is_line, tell
+from session_memory.adapters.kiro.entries import emit, is_entry, is_line
 from session_memory.adapters.kiro.rows import list_sessions, newest_row
 from session_memory.adapters.sqlite_log import (
     Database,
@@ -53,13 +53,13 @@ def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]
         yield from _stored(database, _logged_times(root), is_known)
     stored = _stored_times(root)
     for file in walk_files(logs, ".jsonl") if os.path.isdir(logs) else _logs_in(root):
-        found = with_sides(file, [_about(file.path)])
-        older = bool(stored) and stored.get(_id_of(file.path), 0) >= _changed_at(found)
-        yield _marked(found, older=older)
+        source = with_sides(file, [_about(file.path)])
+        older = bool(stored) and stored.get(_id_of(file.path), 0) >= _changed_at(source)
+        yield _marked(source, older=older)
 
 
 def _logs_in(root: str) -> Iterator[SourceFile]:
-    """Logs directly in a folder that somebody named."""
+    """Logs directly in a folder that the user named."""
     try:
         paths = sorted(entry.path for entry in os.scandir(root) if entry.name.endswith(".jsonl"))
     except OSError:
@@ -89,7 +89,7 @@ def _stored(
 
 
 def _marked(file: SourceFile, *, older: bool) -> SourceFile:
-    """A source under a stamp that also tells whether another store has newer words."""
+    """A source under a stamp that also shows whether another store has newer text."""
     return msgspec.structs.replace(file, ctime_ns=file.ctime_ns // 2 * 2 + older)
 
 
@@ -119,18 +119,18 @@ def _changed_at(file: SourceFile) -> int:
 def _logged_times(root: str) -> dict[str, int]:
     """When the sessions with a line log were changed, for those next to a database."""
     home = os.path.dirname(os.path.dirname(os.path.dirname(root)))
-    found: dict[str, int] = {}
+    times: dict[str, int] = {}
     for folder in (os.path.join(root, LOGS), os.path.join(home, ".kiro", LOGS)):
         if os.path.isdir(folder):
             for file in walk_files(folder, ".jsonl"):
-                found[_id_of(file.path)] = _changed_at(file)
-    return found
+                times[_id_of(file.path)] = _changed_at(file)
+    return times
 
 
 def _log_lines(file: SourceFile, cap: int) -> Iterator[Line]:
     about = side_object(_about(file.path))
-    known = {"log": os.path.basename(file.path).removesuffix(".jsonl"), "about": about}
-    yield msgspec.json.encode({**known, "changed": file.mtime_ns, "older": _is_older(file)})
+    header = {"log": os.path.basename(file.path).removesuffix(".jsonl"), "about": about}
+    yield msgspec.json.encode({**header, "changed": file.mtime_ns, "older": _is_older(file)})
     for block in read_lines(file.path, line_cap=cap):
         for _, line in block.lines:
             yield from _opened(line)
@@ -148,7 +148,7 @@ def _opened(line: bytes) -> Iterator[Line]:
     if record is None or not isinstance(record.get("history"), list):
         yield line
         if record is None:
-            yield from (msgspec.json.encode(one) for _, one in recover_records(line, is_line))
+            yield from (msgspec.json.encode(inner) for _, inner in recover_records(line, is_line))
         return
     for entry in as_list(record.get("history")):
         yield msgspec.json.encode({"entry": entry})
@@ -165,12 +165,12 @@ def _stored_times(root: str) -> dict[str, int]:
         os.path.join(home, ".local", "share", "kiro-cli"),
         os.path.join(home, "Library", "Application Support", "kiro-cli"),
     )
-    found: dict[str, int] = {}
+    times: dict[str, int] = {}
     for path in (os.path.join(place, DATABASE) for place in places):
         if os.path.lexists(path):
             for source in database_sources(path, {}, list_sessions):
-                found[source.path.rpartition("#")[2]] = source.mtime_ns // 1_000_000
-    return found
+                times[source.path.rpartition("#")[2]] = source.mtime_ns // 1_000_000
+    return times
 
 
 def lines(file: SourceFile, cap: int) -> Iterator[Line]:
@@ -179,10 +179,10 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
         return _log_lines(file, cap)
 
     def rows(db: Database, session: str, cap: int) -> Iterator[Line]:
-        known, value = newest_row(db, session, cap)
+        header, value = newest_row(db, session, cap)
         whole = None if value is None else decode_record(value)
         stated = as_text((whole or {}).get("conversation_id")) or session
-        yield msgspec.json.encode({**known, "conversation": stated, "older": _is_older(file)})
+        yield msgspec.json.encode({**header, "conversation": stated, "older": _is_older(file)})
         if value is None:
             yield None
         elif whole is None:  # of a damaged one the entries that are whole
@@ -194,5 +194,5 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
 
 
 ADAPTER = made_lines_adapter(
-    AGENT, discover=discover, lines=lines, tell=tell, headings=1, discover_changed=discover
+    AGENT, discover=discover, lines=lines, emit=emit, headings=1, discover_changed=discover
 )

@@ -20,13 +20,13 @@ def list_sessions(db: Database) -> Iterator[SessionRows]:
     The older table has no column of ids. There the folder names the source; the conversation's
     own id is in its value, which is not read for a listing.
     """
-    found: dict[str, SessionRows] = {}
+    sessions: dict[str, SessionRows] = {}
     for name, _, changed, size, *mark in _rows(db):
         at = parse_time(changed)
-        held = found.get(name)
+        held = sessions.get(name)
         if held is None or (at or 0) >= (held.changed_at or 0):
-            found[name] = SessionRows(name, at, (*mark, changed, size), size or 0)
-    yield from found.values()
+            sessions[name] = SessionRows(name, at, (*mark, changed, size), size or 0)
+    yield from sessions.values()
 
 
 def newest_row(db: Database, session: str, cap: int) -> tuple[dict[str, Any], bytes | None]:
@@ -49,9 +49,9 @@ def _rows(db: Database) -> Iterator[tuple[Any, ...]]:
     times = (column if column in there else "NULL" for column in ("updated_at", "created_at"))
     changed, created = times
     columns = f"{name}, {text_of('key')}, {changed}, octet_length(value), rowid, {created}"
-    for found, key, *rest in db.rows(f"SELECT {columns} FROM {table} ORDER BY rowid"):
+    for stated_id, key, *rest in db.rows(f"SELECT {columns} FROM {table} ORDER BY rowid"):
         folder = as_text(readable(key))
-        yield as_text(readable(found)) or _name_of(folder), folder, *rest
+        yield as_text(readable(stated_id)) or _name_of(folder), folder, *rest
 
 
 def _table(db: Database) -> str:

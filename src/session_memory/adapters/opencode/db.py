@@ -45,7 +45,7 @@ _NEWER = "session_message"
 class _Held(msgspec.Struct):
     """What a database holds of one session, without reading it."""
 
-    told: list[object] = []
+    row_stats: list[object] = []
     """Count, newest change and bytes of each of its tables."""
     size: int = 0
     newer: int = 0
@@ -62,27 +62,27 @@ def sessions(path: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]
 def _listed(db: Database) -> Iterator[SessionRows]:
     held = _measured(db)
     for row in _session_rows(db):
-        known = held.get(row["id"], _Held())
-        own = _session_line(row, known.newer)
+        stored = held.get(row["id"], _Held())
+        own = _session_line(row, stored.newer)
         changed = parse_time(row.get("time_updated"))
-        mark = (own, *known.told)
-        yield SessionRows(row["id"], changed, mark, len(own) + 1 + known.size)
+        mark = (own, *stored.row_stats)
+        yield SessionRows(row["id"], changed, mark, len(own) + 1 + stored.size)
 
 
 def _measured(db: Database) -> dict[str, _Held]:
     """By session; `size` counts the lines of its messages and parts as `lines` gives them."""
-    found: dict[str, _Held] = {}
+    by_session: dict[str, _Held] = {}
     for kind, more in (("message", len(END) + 2), ("part", 1)):
         frame = len(record(kind, "", b"")) + more
         line = f"coalesce(octet_length(data), 0) + octet_length(id) + {frame}"
         query = f"SELECT session_id, count(*), max(time_updated), sum({line}) FROM {kind}"
-        for session, *told in db.rows(query + " GROUP BY session_id"):
-            held = found.setdefault(session, _Held())
-            held.told += told
-            held.size += told[-1]
+        for session, *row_stats in db.rows(query + " GROUP BY session_id"):
+            held = by_session.setdefault(session, _Held())
+            held.row_stats += row_stats
+            held.size += row_stats[-1]
     for session, count in _newer_rows(db):
-        found.setdefault(session, _Held()).newer = count
-    return found
+        by_session.setdefault(session, _Held()).newer = count
+    return by_session
 
 
 def lines(file: SourceFile, cap: int) -> Iterator[Line]:
@@ -91,10 +91,10 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
 
 
 def _lines(db: Database, session: str, cap: int) -> Iterator[Line]:
-    found = list(_session_rows(db, "WHERE id = ?", session))
-    if not found:
+    rows = list(_session_rows(db, "WHERE id = ?", session))
+    if not rows:
         raise FileNotFoundError(f"{session} is no longer in it")
-    yield _session_line(found[0], dict(_newer_rows(db)).get(session, 0))
+    yield _session_line(rows[0], dict(_newer_rows(db)).get(session, 0))
     data = capped("data")
     query = f"SELECT id, {data} FROM message WHERE session_id = ? ORDER BY time_created, id"
     for message, text in list(db.rows(query, cap, session)):

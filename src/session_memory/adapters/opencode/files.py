@@ -1,7 +1,7 @@
 """Where OpenCode keeps sessions: rows of a database, files of its older storage, exports.
 
 Whatever holds a session, its reader gives the same lines: the session, then every message with
-its parts. An upgraded client leaves the files beside the database, with the same ids; equal lines
+its parts. An upgraded client leaves the files next to the database, with the same ids; equal lines
 make equal events, so both are one session.
 """
 
@@ -54,10 +54,10 @@ def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]
 
 def named(path: str) -> SourceFile | None:
     """A session's file or an export; what the database holds has no path of its own."""
-    found = source_at(path)
-    if found is None or not (_storage_of(path) or _is_export(found)):
+    file = source_at(path)
+    if file is None or not (_storage_of(path) or _is_export(file)):
         return None
-    return _with_messages(found)
+    return _with_messages(file)
 
 
 def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
@@ -77,8 +77,8 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
 
 def open_lines(file: SourceFile) -> BinaryIO:
     """The lines of a session as a file would hold them: what its offsets count in."""
-    found = (line for line in _lines(file, LINE_CAP) if line is not None)
-    return io.BytesIO(b"".join(line + b"\n" for line in found))
+    lines = (line for line in _lines(file, LINE_CAP) if line is not None)
+    return io.BytesIO(b"".join(line + b"\n" for line in lines))
 
 
 def _lines(file: SourceFile, cap: int) -> Iterator[Line]:
@@ -131,9 +131,9 @@ def _with_messages(file: SourceFile) -> SourceFile:
     every = [file, *messages, *(walk_files(last, ".json") if last else ())]
     return msgspec.structs.replace(
         file,
-        size=sum(one.size for one in every),
-        mtime_ns=max(one.mtime_ns for one in every),
-        ctime_ns=max(one.ctime_ns for one in every),
+        size=sum(entry.size for entry in every),
+        mtime_ns=max(entry.mtime_ns for entry in every),
+        ctime_ns=max(entry.ctime_ns for entry in every),
     )
 
 
@@ -148,8 +148,8 @@ def _stored_lines(home: str, path: str) -> Iterator[Line]:
 
 def _contents(folder: str) -> Iterator[tuple[str, bytes]]:
     """(id, content) of every file of a folder, in the order of ids, which is that of time."""
-    for found in sorted(walk_files(folder, ".json"), key=_path):
-        yield _stem(found.path), read_plain(found.path, LINE_CAP)
+    for file in sorted(walk_files(folder, ".json"), key=_path):
+        yield _stem(file.path), read_plain(file.path, LINE_CAP)
 
 
 def _stem(path: str) -> str:

@@ -36,7 +36,7 @@ _REPLACE = """ON CONFLICT (id) DO UPDATE SET data = excluded.data, time_updated 
 
 
 def token_row(fresh: int, output: int, *, read: int = 0, write: int = 0, reasoning: int = 0) -> Row:
-    """Tokens as a step states them: reasoning stands beside the output, the total adds all."""
+    """Tokens as a step states them: reasoning is apart from the output, the total adds all."""
     return {
         "total": fresh + output + reasoning + read + write,
         "input": fresh,
@@ -213,12 +213,12 @@ class OpenCodeLog:
             marks = ",".join("?" * 12)
             row += (time["created"], time["updated"])
             db.execute(f"INSERT INTO session VALUES ({marks})", row)
-            kept = [one["id"] for held, parts in self.messages for one in (held, *parts)]
+            stored_ids = [item["id"] for held, parts in self.messages for item in (held, *parts)]
             for table in ("message", "part"):
                 rows = db.execute(
                     f"SELECT id FROM {table} WHERE session_id = ?", (self.session_id,)
                 )
-                gone = [(name,) for (name,) in rows if name not in kept]
+                gone = [(name,) for (name,) in rows if name not in stored_ids]
                 db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)
             for held, parts in self.messages:
                 self._store_message(db, held, parts)

@@ -37,7 +37,7 @@ export const SessionMemory = async (input) => ({{
 
 def files(contents: PackageContents) -> dict[str, str]:
     """A package of npm's form; its commands are `/session-memory-NAME`."""
-    commands = {f"{NAME}-{one.name}": command(one) for one in contents.commands}
+    commands = {f"{NAME}-{each.name}": command(each) for each in contents.commands}
     server = json.dumps(contents.server, indent=2)
     index = INDEX.format(server=server, commands=json.dumps(commands, indent=2))
     manifest = contents.manifest(license="MIT", type="module", main="index.js")
@@ -46,10 +46,10 @@ def files(contents: PackageContents) -> dict[str, str]:
     }
 
 
-def command(one: PackageCommand) -> dict[str, Any]:
+def command(entry: PackageCommand) -> dict[str, Any]:
     """A command as its configuration has it."""
-    text = f"!`{one.program}`" if one.text is None else one.told("$ARGUMENTS")
-    return {"description": one.description, "template": text}
+    text = f"!`{entry.program}`" if entry.text is None else entry.text_for("$ARGUMENTS")
+    return {"description": entry.description, "template": text}
 
 
 PACKAGE = Package(files=files, install=("opencode plugin {path} --global",))

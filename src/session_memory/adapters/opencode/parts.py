@@ -1,4 +1,4 @@
-"""Tells what the messages and parts of an OpenCode session say, one line after the other."""
+"""Turns the messages and parts of an OpenCode session into events, line by line."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class EventBuilder:
         if "message" in record:
             self._begin(as_text(record.get("id")), as_object(record["message"]))
         elif "part" in record:
-            self._tell_part(as_object(record["part"]))
+            self._emit_part(as_object(record["part"]))
         else:
             self._finish()
 
@@ -106,7 +106,7 @@ class EventBuilder:
 
     # --- parts ---
 
-    def _tell_part(self, part: Record) -> None:
+    def _emit_part(self, part: Record) -> None:
         kind = as_text(part.get("type"))
         handler = _HANDLERS.get(kind)
         if handler is not None:

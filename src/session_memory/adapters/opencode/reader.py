@@ -44,7 +44,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
     """Read a block of a session's lines; its first line is the session's own record."""
     bundle = Normalized(too_long=block.too_long)
     held = msgspec.convert(state, _State)
-    found: list[tuple[int, Record]] = []
+    records: list[tuple[int, Record]] = []
     info: Record = {}
     for offset, line in block.lines:
         record = decode_record(line)
@@ -57,11 +57,11 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
             held.version = as_text(info.get("version"))
         else:
             bundle.records += "end" not in record
-            found.append((offset, record))
+            records.append((offset, record))
     part = PartBuilder(held.id or _name_of(source.path), held.parent)
     _note_session(bundle, part, info)
     builder = EventBuilder(part, held.version, held.message)
-    for offset, record in found:
+    for offset, record in records:
         builder.read(offset, record)
     for event in part.events:
         if event.at is not None:
@@ -94,7 +94,7 @@ def _note_session(bundle: Normalized, part: PartBuilder, info: Record) -> None:
     for name, value in facts:
         if value:
             part.note(name, value, 0)
-    # A fork copies messages with their times: only this tells when it began itself.
+    # A fork copies messages with their times: only this says when it began itself.
     if (opened := parse_time(as_object(info.get("time")).get("created"))) is not None:
         part.note("opened_at", opened, 0)
     if newer := info.get("newer_rows"):

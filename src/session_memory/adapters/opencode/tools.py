@@ -39,8 +39,8 @@ _STOPPED = ("Tool execution aborted", "Tool execution was interrupted", "Aborted
 
 def tool_class(name: str) -> ToolClass:
     """The shared class; MCP tools are called SERVER_TOOL, which no tool of the client's is."""
-    found = _OWN.get(name) or classify_tool(name)
-    return "mcp" if found == "other" and "_" in name else found
+    shared_class = _OWN.get(name) or classify_tool(name)
+    return "mcp" if shared_class == "other" and "_" in name else shared_class
 
 
 def fill_call(event: RawEvent, part: Record) -> None:

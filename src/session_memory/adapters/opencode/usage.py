@@ -36,5 +36,5 @@ def usage_of(stated: Record, key: str, model: str, at: int | None) -> Usage | No
 
 
 def _is_apart(tokens: Record, without: int) -> bool:
-    """Whether reasoning is not part of the output: that changed, and only the total tells."""
+    """Whether reasoning is not part of the output: that changed, and only the total shows it."""
     return as_count(tokens.get("total")) == without + as_count(tokens.get("reasoning"))

@@ -128,13 +128,13 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
     where = os.path.join(context.project, ".opencode") if context.project else root(context)
     settings = context.project or where
     names = (os.path.join(settings, name) for name in ("opencode.json", "opencode.jsonc"))
-    known = next((path for path in names if os.path.lexists(path)), None)
+    existing = next((path for path in names if os.path.lexists(path)), None)
     entry: dict[str, Any] = {"type": "local", "command": launchers.server(), "enabled": True}
     if launchers.environ:
         entry["environment"] = dict(launchers.environ)
     server = JsonServer(("mcp",), entry, ("command", "environment"))
     return {
-        known or os.path.join(settings, "opencode.json"): (server,),
+        existing or os.path.join(settings, "opencode.json"): (server,),
         os.path.join(where, "plugin", "session-memory.js"): (WholeFile(plugin(launchers)),),
     }
 

@@ -12,6 +12,6 @@ AGENT = Agent(
     reader="session_memory.adapters.pi.reader:ADAPTER",
     wiring="session_memory.adapters.pi.wiring:CLIENT",
     package="session_memory.adapters.pi.package:PACKAGE",
-    config_note="OpenClaw writes the same format: name its directory beside pi's to read both.",
+    config_note="OpenClaw writes the same format: list its directory as well to read both.",
     log_builder="session_memory.adapters.pi.log_builder:PiLog",
 )

@@ -272,4 +272,4 @@ _ENTRIES: dict[str, Callable[[EventBuilder, Record], None]] = {
     "title_change": EventBuilder.title,
     "usage": EventBuilder.usage,
 }
-KNOWN = frozenset({*_ENTRIES, *_COUNTED, "session"})
+ENTRY_TYPES = frozenset({*_ENTRIES, *_COUNTED, "session"})

@@ -42,7 +42,7 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
 
 
 def session_of(path: str) -> str:
-    """The session a file's name tells: pi puts a time before it, OpenClaw nothing."""
+    """The session in a file's name: pi puts a time before it, OpenClaw nothing."""
     name = _LOG.sub("", path.replace("\\", "/").rpartition("/")[2])
-    found = _ID.findall(name)
-    return found[-1] if found else name
+    ids = _ID.findall(name)
+    return ids[-1] if ids else name

@@ -15,8 +15,10 @@ def files(contents: PackageContents) -> dict[str, str]:
     """A package of npm's form; its prompts are `/session-memory-NAME`."""
     parts = {"extensions": ["./extensions"], "skills": ["./skills"], "prompts": ["./prompts"]}
     prompts = {
-        f"prompts/{NAME}-{one.name}.md": with_head(one.told("$@"), description=one.description)
-        for one in contents.commands
+        f"prompts/{NAME}-{entry.name}.md": with_head(
+            entry.text_for("$@"), description=entry.description
+        )
+        for entry in contents.commands
     }
     return {
         "package.json": contents.manifest(license="MIT", keywords=["pi-package"], pi=parts),

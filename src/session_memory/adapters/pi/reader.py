@@ -15,7 +15,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.pi import AGENT
-from session_memory.adapters.pi.entries import KNOWN, EventBuilder
+from session_memory.adapters.pi.entries import ENTRY_TYPES, EventBuilder
 from session_memory.adapters.pi.files import discover, read, session_of
 from session_memory.adapters.pi.tree import Entry, Record, live_places
 
@@ -54,8 +54,8 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
 
 
 def _is_entry(value: Record) -> bool:
-    """Tells an entry from an object inside one: content blocks have a type, but no time."""
-    return as_text(value.get("type")) in KNOWN and "timestamp" in value
+    """Whether this is an entry, not a part of one: content blocks have a type, but no time."""
+    return as_text(value.get("type")) in ENTRY_TYPES and "timestamp" in value
 
 
 def _version(header: Record) -> str:
@@ -79,7 +79,7 @@ def _note_header(part: PartBuilder, header: Record) -> None:
     ):
         if value and value != part.external_id:
             part.note(name, value, 0)
-    # A fork copies its parent's entries with their times: only this tells when it began itself.
+    # A fork copies its parent's entries with their times: only this says when it began itself.
     if (opened := parse_time(header.get("timestamp"))) is not None:
         part.note("opened_at", opened, 0)
 

@@ -11,7 +11,7 @@ from session_memory.core.schema import Usage
 def usage_of(message: dict[str, Json], name: str, at: int | None) -> Usage | None:
     """The usage stated by a message or entry; None where it states none, or only zeros.
 
-    `name` tells responses apart that have no id of their own. It must not be the entry's id: old
+    `name` distinguishes responses that have no id of their own. It must not be the entry's id: old
     files have none, and get some when pi opens them again. Tokens are part of the key, so that two
     sessions that answer in the same millisecond stay two.
     """

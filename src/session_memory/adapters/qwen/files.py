@@ -1,4 +1,4 @@
-"""Qwen Code's session logs on disk: finds them and reads one with what lies beside it."""
+"""Qwen Code's session logs on disk: finds them and reads one with its side files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from session_memory.adapters.gemini.files import OUTPUT, SIDE_CAP, plain_bytes
 from session_memory.adapters.packed import unpacked_name
 
 META = "meta"
-"""Key in `Block.beside` of what the client notes about a sub-agent beside its log."""
+"""Key in `Block.side_files` of what the client notes about a sub-agent next to its log."""
 
 _OUTPUT_NAME = re.compile(rb"tool-results[/\\]+([\w.-]{1,200}\.txt)")
 _ROOTS = ("projects", "tmp")
@@ -27,8 +27,8 @@ def discover(root: str) -> Iterator[SourceFile]:
     inner = os.path.join(root, ".qwen")
     home = inner if os.path.isdir(inner) else root
     folders = [os.path.join(home, name) for name in _ROOTS]
-    found = [folder for folder in folders if os.path.isdir(folder)] or [home]
-    for folder in found:
+    existing = [folder for folder in folders if os.path.isdir(folder)] or [home]
+    for folder in existing:
         for file in walk_files(folder, ".jsonl"):
             if file.size < 0 or _PLACES & set(_parts(file.path)[:-1]):
                 yield file
@@ -48,9 +48,9 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
         return
     meta = plain_bytes(unpacked_name(file.path).removesuffix(".jsonl") + ".meta.json")
     for block in read_lines(file.path, offset, line_cap=line_cap):
-        block.beside = _outputs(file.path, block)
+        block.side_files = _outputs(file.path, block)
         if meta is not None:
-            block.beside[META] = meta
+            block.side_files[META] = meta
         yield block
 
 
@@ -60,19 +60,19 @@ def _outputs(path: str, block: Block) -> dict[str, bytes]:
     named = dict.fromkeys(
         match.group(1).decode() for line in lines for match in _OUTPUT_NAME.finditer(line)
     )
-    found: dict[str, bytes] = {}
+    outputs: dict[str, bytes] = {}
     room = SIDE_CAP
     for folder in _output_folders(path) if named else ():
         for name in named:
             data = plain_bytes(os.path.join(folder, name), room)
-            if data is not None and OUTPUT + name not in found:
-                found[OUTPUT + name] = data
+            if data is not None and OUTPUT + name not in outputs:
+                outputs[OUTPUT + name] = data
                 room -= len(data)
-    return found
+    return outputs
 
 
 def _output_folders(path: str) -> list[str]:
-    """`tool-results` of every project: their folders are hashes of places no log line tells."""
+    """`tool-results` of every project: their folders are hashes of paths that no log line names."""
     parts = _parts(path)
     levels = next((n for n, part in enumerate(parts[::-1]) if part in _ROOTS), 0) + 1
     home = path

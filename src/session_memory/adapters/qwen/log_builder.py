@@ -45,7 +45,7 @@ class QwenLog:
         self.now = start
         self.rows: list[Row] = []
         self.telemetry = True
-        """False for builds that only tell usage with the answer."""
+        """False for builds that state usage only with the answer."""
         self._made = 0
         self.session_id = self._uuid("session")
         self.envelope: Row = {"cwd": cwd, "version": VERSION, "gitBranch": "main"}
@@ -85,7 +85,7 @@ class QwenLog:
         return self.row("user", **{"provenance": "real_user", "message": message, **fields})
 
     def answer(self, *parts: Row, spent: Row | None = None) -> Row:
-        """One response of the model, and before it the telemetry that tells its cost too."""
+        """One response of the model, and before it the telemetry that states its cost too."""
         spent = usage() if spent is None else spent
         if self.telemetry and self.agent_id is None:
             self.response(spent)
@@ -148,7 +148,7 @@ class QwenLog:
         return self.call("write_file", args, f"wrote {path}", display=display)
 
     def compress(self, summary: str, spent: Row) -> Row:
-        """A compression: only telemetry tells what it cost."""
+        """A compression: only telemetry states what it cost."""
         self.response(spent, prompt_id="compress-1")
         history = [
             {"role": "user", "parts": [{"text": f"<summary>{summary}</summary>"}]},
@@ -208,7 +208,7 @@ class QwenLog:
         return "".join(f"{row}\n" for row in rows).encode()
 
     def write(self, home: Path) -> Path:
-        """Write the log, and a sub-agent's notes beside it."""
+        """Write the log, and a sub-agent's notes next to it."""
         path = self.path(home)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.lines())

@@ -50,7 +50,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
     """Read one block; documents of older builds are Gemini's."""
     if source.path.endswith(".json"):
         return gemini.parse(source, block, state)
-    reading = _Reading(source.path, block.beside, state)
+    reading = _Reading(source.path, block.side_files, state)
     for offset, record in line_records(block, reading.bundle, _is_record):
         reading.take(offset, record)
     for offset, record in tail_record(block, reading.bundle, has_type):
@@ -61,11 +61,11 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
 class _Reading:
     """The parts of the sessions found so far in one block of one file."""
 
-    def __init__(self, path: str, beside: dict[str, bytes], state: dict[str, Json]) -> None:
+    def __init__(self, path: str, side_files: dict[str, bytes], state: dict[str, Json]) -> None:
         self._names = _FileNames.of(path)
-        self._meta = decode_record(beside.get(META, b"")) or {}
+        self._meta = decode_record(side_files.get(META, b"")) or {}
         self._outputs = {
-            name.removeprefix(OUTPUT): data for name, data in beside.items() if name != META
+            name.removeprefix(OUTPUT): data for name, data in side_files.items() if name != META
         }
         self._version = as_text(state.get("version"))
         self._pending = PendingResponses(state.get("waiting"))
@@ -172,7 +172,7 @@ class _FileNames(msgspec.Struct, frozen=True):
 
 
 def _is_record(value: Record) -> bool:
-    """Tells a record from an object inside one."""
+    """Whether this is a record, not an object inside one."""
     return value.get("type") in _HANDLERS and "uuid" in value and "sessionId" in value
 
 

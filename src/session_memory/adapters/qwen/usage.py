@@ -44,7 +44,7 @@ class PendingResponses:
         return [[key, *figures] for key, figures in self._waiting]
 
     def reported(self, record: Record, at: int | None) -> Usage | None:
-        """The usage behind a telemetry record, unless a sub-agent's own log tells it."""
+        """The usage behind a telemetry record, unless a sub-agent's own log states it."""
         event = as_object(as_object(record.get("systemPayload")).get("uiEvent"))
         name = as_text(event.get("event.name"))
         key = as_text(event.get("response_id")) or as_text(record.get("uuid"))

@@ -180,8 +180,8 @@ def is_direct_server(words: list[str]) -> bool:
     rest = words[4:]
     if rest[:1] == ["--config"]:
         rest = rest[2:]
-    known = [["mcp", *options] for options in (SERVER_OPTIONS, *_EARLIER_OPTIONS)]
-    return words[1] in ("-I", "-P") and rest in known
+    server_lines = [["mcp", *options] for options in (SERVER_OPTIONS, *_EARLIER_OPTIONS)]
+    return words[1] in ("-I", "-P") and rest in server_lines
 
 
 def _is_launcher(path: str, name: str) -> bool:

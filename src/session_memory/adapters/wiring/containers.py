@@ -37,10 +37,10 @@ def container(
     text: str, path: Path, kind: Any, layout: OriginalLayout
 ) -> tuple[str, OriginalLayout]:
     """The text with a container at that path, and whether it had to be made."""
-    known = json_edit.value_at(text, path)
-    if isinstance(known, type(kind)):
+    current = json_edit.value_at(text, path)
+    if isinstance(current, type(kind)):
         return text, layout
-    if known is not None:
+    if current is not None:
         raise Refused(
             f"`{'.'.join(map(str, path))}` is not what this program expects there",
             hint="fix the file first; nothing was written",

@@ -133,8 +133,12 @@ def _without_end(trivia: str, after: str) -> str:
 
 def _ends_in_comment(trivia: str) -> bool:
     """Whether it ends in a comment that only the end of the line ends."""
-    found = list(_COMMENT.finditer(trivia))
-    return bool(found) and found[-1].end() == len(trivia) and found[-1].group().startswith("//")
+    comments = list(_COMMENT.finditer(trivia))
+    return (
+        bool(comments)
+        and comments[-1].end() == len(trivia)
+        and comments[-1].group().startswith("//")
+    )
 
 
 def _insert_first(text: str, node: Node, look: _Look, entry: tuple[str | None, Any]) -> str:

@@ -58,8 +58,8 @@ def scan(text: str) -> Node:
 
 def skip(text: str, at: int) -> int:
     """The next place that is neither blank nor comment."""
-    found = _TRIVIA.match(text, at)
-    return found.end() if found else at
+    trivia = _TRIVIA.match(text, at)
+    return trivia.end() if trivia else at
 
 
 def is_blank(text: str) -> bool:
@@ -122,10 +122,10 @@ def _value(text: str, at: int, depth: int) -> tuple[Node, int]:
         return _container(text, at, depth, "object")
     if opening == "[":
         return _container(text, at, depth, "array")
-    found = (_STRING if opening == '"' else _SCALAR).match(text, at)
-    if found is None:
+    match = (_STRING if opening == '"' else _SCALAR).match(text, at)
+    if match is None:
         raise _malformed(text, at)
-    return Node("scalar", at, found.end()), found.end()
+    return Node("scalar", at, match.end()), match.end()
 
 
 def _container(
@@ -151,11 +151,11 @@ def _container(
 
 
 def _key(text: str, at: int, names: set[str]) -> tuple[str, int]:
-    found = _STRING.match(text, at)
-    if found is None:
+    match = _STRING.match(text, at)
+    if match is None:
         raise _malformed(text, at)
-    key: str = json.loads(found.group())
-    colon = skip(text, found.end())
+    key: str = json.loads(match.group())
+    colon = skip(text, match.end())
     if text[colon : colon + 1] != ":":
         raise _malformed(text, colon)
     if key in names:
@@ -170,11 +170,11 @@ def _twice(key: str) -> Refused:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         names = [key for key, _ in pairs]
         raise _twice(next(key for key in names if names.count(key) > 1))
-    return found
+    return members
 
 
 def _no_constant(name: str) -> Any:

@@ -1,8 +1,8 @@
 """Where our commands and files are on this machine.
 
-Agents run two launchers in our data directory, beside a copy of the hook file. Their paths and the
+Agents run two launchers in our data directory, next to a copy of the hook file. Their paths and the
 commands that name them stay the same when the package is upgraded or moves: only the launchers are
-written anew. Codex trusts a hook by its exact command, so a changed one would silently be skipped.
+rewritten. Codex trusts a hook by its exact command, so a changed one would silently be skipped.
 A launcher also leaves quietly where the interpreter or the hook file is gone; run directly, Python
 would exit with 2 for a missing file, and Claude Code takes 2 from a hook for "block".
 

@@ -54,7 +54,7 @@ class PackageCommand(msgspec.Struct, frozen=True):
         """The command line that prints the text."""
         return f"{NAME} prompt {self.name}"
 
-    def told(self, argument: str) -> str:
+    def text_for(self, argument: str) -> str:
         """The text where commands run no program; `argument` is how the agent calls its own."""
         if self.text is None:
             return (
@@ -88,7 +88,7 @@ class PackageContents(msgspec.Struct, frozen=True):
         """The skill, and one for each command."""
         return {SKILL: self.skill} | {
             f"skills/{NAME}-{command.name}/SKILL.md": with_head(
-                command.told("The user names it."),
+                command.text_for("The user names it."),
                 name=f"{NAME}-{command.name}",
                 description=f"{command.description} Use it when the user asks for"
                 f" {command.name} of {NAME}.",

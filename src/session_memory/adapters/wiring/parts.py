@@ -122,10 +122,10 @@ def wire(part: Part, text: str | None, layout: OriginalLayout) -> tuple[str, Ori
             return _wire_notify(part, text or ""), layout
         case TomlTables():
             for name, content in part.tables:
-                known = toml_edit.get(text or "", name)
-                if known is None:
+                current = toml_edit.get(text or "", name)
+                if current is None:
                     text = toml_edit.add_table(text or "", name, content)[0]
-                elif known != {**known, **content}:
+                elif current != {**current, **content}:
                     text = toml_edit.change_table(text or "", name, content)
             return text or "", layout
         case TomlRenames():
@@ -195,8 +195,8 @@ def is_taken(part: Part, text: str | None) -> bool:
             path = (*part.path, SERVER)
             return json_edit.has(text, path) and not _is_our_server(json_edit.value_at(text, path))
         case TomlServer():
-            known = toml_edit.get(text, part.name)
-            return known is not None and not _is_our_server(known)
+            current = toml_edit.get(text, part.name)
+            return current is not None and not _is_our_server(current)
         case _:
             return False
 
@@ -211,24 +211,24 @@ def state(part: Part, text: str | None) -> State:
         case WholeFile():
             return "wired" if text == part.text else "absent" if is_blank(text) else "outdated"
         case JsonHooks():
-            found = our_handlers(text) if not is_blank(text) else []
+            present = our_handlers(text) if not is_blank(text) else []
         case JsonServer():
-            found = not is_blank(text) and json_edit.value_at(text, (*part.path, SERVER))
+            present = not is_blank(text) and json_edit.value_at(text, (*part.path, SERVER))
         case TomlServer():
-            found = toml_edit.get(text, part.name)
+            present = toml_edit.get(text, part.name)
         case TomlRenames():
-            found = None
+            present = None
         case TomlTables():
-            found = any(toml_edit.get(text, name) for name, _ in part.tables)
+            present = any(toml_edit.get(text, name) for name, _ in part.tables)
         case TomlNotify():
-            found = _is_our_notify(toml_edit.get(text, (part.key,)))
-    if not found:
+            present = _is_our_notify(toml_edit.get(text, (part.key,)))
+    if not present:
         return "absent"
     return "wired" if wire(part, text, OriginalLayout())[0] == text else "outdated"
 
 
 def server_programs(text: str, *, is_toml: bool) -> list[str]:
-    """The programs of all entries in a file that are called like our server, whoever made them."""
+    """The programs of all entries in a file with the name of our server, whoever wrote them."""
     try:
         if is_blank(text):
             return []
@@ -274,22 +274,22 @@ def _text_or_seed(
 
 
 def _wire_notify(part: TomlNotify, text: str) -> str:
-    known, wanted = toml_edit.get(text, (part.key,)), list(part.command)
-    if known == wanted or (known is not None and not _is_our_notify(known)):
+    current, wanted = toml_edit.get(text, (part.key,)), list(part.command)
+    if current == wanted or (current is not None and not _is_our_notify(current)):
         return text
     return toml_edit.add_line(toml_edit.remove_line(text, part.key), part.key, wanted)
 
 
 def _wire_hooks(part: JsonHooks, text: str, layout: OriginalLayout) -> tuple[str, OriginalLayout]:
     wanted = {handler.event: handler for handler in part.handlers}
-    for path, known in reversed(our_handlers(text)):
+    for path, handler_now in reversed(our_handlers(text)):
         first = next(p for p, _ in our_handlers(text) if p[1] == path[1])
         if path[1] not in wanted or path != first:
             text = _delete_handler(text, path, layout)
             continue
         target = _command_of(wanted[str(path[1])])
         for key in wanted[str(path[1])].vital:
-            if known.get(key) != target[key]:
+            if handler_now.get(key) != target[key]:
                 text = containers.put(text, path, key, target[key])
     present = {path[1] for path, _ in our_handlers(text)}
     for handler in part.handlers:
@@ -308,38 +308,38 @@ def _wire_server(part: JsonServer, text: str, layout: OriginalLayout) -> tuple[s
         for depth in range(len(part.path)):
             text, layout = containers.container(text, part.path[: depth + 1], {}, layout)
         return containers.add(text, part.path, SERVER, part.entry, layout)
-    known = json_edit.value_at(text, path)
-    _check_server(known)
-    for key, value in _needed(known, part.entry, part.vital).items():
-        if known.get(key) != value:
+    current = json_edit.value_at(text, path)
+    _check_server(current)
+    for key, value in _needed(current, part.entry, part.vital).items():
+        if current.get(key) != value:
             text = containers.put(text, path, key, value)
     return text, layout
 
 
 def _wire_table(part: TomlServer, text: str, layout: OriginalLayout) -> tuple[str, OriginalLayout]:
-    known = toml_edit.get(text, part.name)
-    if known is None:
+    current = toml_edit.get(text, part.name)
+    if current is None:
         text, joint = toml_edit.add_table(text, part.name, part.entry)
         return text, msgspec.structs.replace(layout, joint=joint)
-    _check_server(known)
-    needed = _needed(known, part.entry, part.vital)
-    if known.get("required") is True:
+    _check_server(current)
+    needed = _needed(current, part.entry, part.vital)
+    if current.get("required") is True:
         # Early versions wrote it: the agent would not start without us.
         needed["required"] = None
-    if known != {**known, **needed}:
+    if current != {**current, **needed}:
         text = toml_edit.change_table(text, part.name, needed)
     return text, layout
 
 
-def _needed(known: Any, entry: dict[str, Any], vital: tuple[str, ...]) -> dict[str, Any]:
+def _needed(current: Any, entry: dict[str, Any], vital: tuple[str, ...]) -> dict[str, Any]:
     """The members an entry must have; variables that its user added to it stay."""
     needed: dict[str, Any] = {}
     for key in vital:
         if key in ("env", "environment"):
-            old = as_object(known.get(key)).items()
-            kept = {name: value for name, value in old if name not in PLACE_VARIABLES}
-            merged = {**kept, **entry.get(key, {})}
-            if merged or key in known:
+            old = as_object(current.get(key)).items()
+            own_variables = {name: value for name, value in old if name not in PLACE_VARIABLES}
+            merged = {**own_variables, **entry.get(key, {})}
+            if merged or key in current:
                 needed[key] = merged
         else:
             needed[key] = entry[key]
@@ -392,8 +392,8 @@ def _is_our_file(text: str) -> bool:
     return FILE_MARK in text.splitlines()[:4]
 
 
-def _check_server(known: Any) -> None:
-    if not _is_our_server(known):
+def _check_server(entry: Any) -> None:
+    if not _is_our_server(entry):
         raise Refused(
             f"it has an MCP server called {SERVER!r} that is not ours",
             hint="rename that server, then run this again",

@@ -1,6 +1,6 @@
 """Text-preserving edits of TOML: tables at the end and one line at the top, and out again.
 
-The texts are cut and joined, not written anew: a round trip through a TOML writer moves blank lines
+The texts are cut and joined, not rewritten: a round trip through a TOML writer moves blank lines
 and comments about. What comes out is always compared with what went in, by its values.
 """
 
@@ -77,15 +77,15 @@ def change_table(text: str, name: Name, content: dict[str, Any]) -> str:
             here[key] = _inline(value)
     changed = text[: table.start] + document.as_string() + text[table.end :]
     wanted = {**get(text, name), **content}
-    kept = {key: value for key, value in wanted.items() if value is not None}
-    return _checked(text, changed, name, kept)
+    expected = {key: value for key, value in wanted.items() if value is not None}
+    return _checked(text, changed, name, expected)
 
 
 def remove_tables(text: str, name: Name, joint: str | None = None) -> str:
     """The text without a table and its sub-tables; `joint` is what was put in front of it."""
-    found = [table for table in tables(text) if table.name[: len(name)] == name]
+    removed = [table for table in tables(text) if table.name[: len(name)] == name]
     newline = _newline(text)
-    for place, table in reversed(list(enumerate(found))):
+    for place, table in reversed(list(enumerate(removed))):
         before, after = text[: table.start], text[table.end :]
         if joint is not None and not place:
             before = before.removesuffix(joint)
@@ -120,11 +120,11 @@ def remove_line(text: str, key: str) -> str:
     """The text without a key that stands on one line of its own, above the first table."""
     top = min((table.start for table in tables(text)), default=len(text))
     pattern = re.compile(rf"^{re.escape(key)}[ \t]*=[^\n]*(?:\n|\Z)", re.MULTILINE)
-    found = pattern.search(text.removeprefix("\ufeff"), 0, top)
-    if found is None:
+    line = pattern.search(text.removeprefix("\ufeff"), 0, top)
+    if line is None:
         return text
     shift = len(text) - len(text.removeprefix("\ufeff"))
-    less = text[: found.start() + shift] + text[found.end() + shift :]
+    less = text[: line.start() + shift] + text[line.end() + shift :]
     left = values(text)
     left.pop(key, None)
     try:
@@ -139,18 +139,18 @@ def remove_line(text: str, key: str) -> str:
 def tables(text: str) -> list[Table]:
     """Every table with a header of its own, in the order of the text."""
     starts = list(_headers(text))
-    found: list[Table] = []
+    result: list[Table] = []
     for place, (start, name) in enumerate(starts):
         end = starts[place + 1][0] if place + 1 < len(starts) else len(text)
         if place + 1 < len(starts):
             end = _without_lead(text, start, end)
-        found.append(Table(name, start, end))
-    return found
+        result.append(Table(name, start, end))
+    return result
 
 
 def _headers(text: str) -> list[tuple[int, Name]]:
     """Where each header begins, and its name."""
-    found: list[tuple[int, Name]] = []
+    headers: list[tuple[int, Name]] = []
     depth, line, skip_to = 0, 0, -1
     for token in _TOKEN.finditer(text):
         mark = token.group()
@@ -162,13 +162,13 @@ def _headers(text: str) -> list[tuple[int, Name]]:
             if mark == "[" and not depth and not text[line : token.start()].strip(" \t\ufeff"):
                 end = text.find("\n", token.start())
                 end = len(text) if end < 0 else end
-                found.append((line, _name(text[token.start() : end])))
+                headers.append((line, _name(text[token.start() : end])))
                 skip_to = end
                 continue
             depth += 1
         elif mark in "]}":
             depth -= 1
-    return found
+    return headers
 
 
 def _name(header: str) -> Name:

@@ -12,9 +12,9 @@ from session_memory.adapters.common import (
     as_text,
     parse_time,
 )
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.whole_log import Record, Records
 from session_memory.core.schema import ToolClass, Usage
 
@@ -40,23 +40,23 @@ def is_message(record: Record) -> bool:
     return "User" in record or "Agent" in record
 
 
-def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+def emit(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read one thread."""
     rows = [record for _, record in records]
     first = next((row for row in rows if "thread" in row), Record())
     thread, document = as_object(first.get("thread")), as_object(first.get("document"))
     name = as_text(thread.get("id")) or source.path.rpartition("#")[2]
-    teller = ThreadTeller(PartBuilder(name, as_text(thread.get("parent_id")) or None), bundle)
-    teller.begin(thread, document)
+    emitter = ThreadEmitter(PartBuilder(name, as_text(thread.get("parent_id")) or None), bundle)
+    emitter.begin(thread, document)
     for row in rows:
         if "message" in row:
-            teller.tell(row.get("message"))
-    teller.settle_remainder(document)
-    teller.finish()
+            emitter.emit(row.get("message"))
+    emitter.settle_remainder(document)
+    emitter.finish()
 
 
-class ThreadTeller(EventTeller):
-    """Tells the messages of one thread, in their order. None of them has a time."""
+class ThreadEmitter(EventEmitter):
+    """Turns the messages of one thread into events, in their order. None of them has a time."""
 
     _model = ""
     _opened: int | None = None
@@ -75,19 +75,19 @@ class ThreadTeller(EventTeller):
                 self._opened = at if self._opened is None else self._opened
                 self.part.note_time(at, 0)
 
-    def tell(self, message: Json) -> None:
+    def emit(self, message: Json) -> None:
         """One message."""
         record = as_object(message)
         if message == "Resume":
             self.ignore("resume")
         elif "User" in record:
-            self._tell_user(as_object(record["User"]))
+            self._emit_user(as_object(record["User"]))
         elif "Agent" in record:
-            self._tell_agent(as_object(record["Agent"]))
+            self._emit_agent(as_object(record["Agent"]))
         else:
             self.unknown("message", message)
 
-    def _tell_user(self, user: Record) -> None:
+    def _emit_user(self, user: Record) -> None:
         texts: list[str] = []
         for piece in map(as_object, as_list(user.get("content"))):
             if "Text" in piece:
@@ -99,7 +99,7 @@ class ThreadTeller(EventTeller):
         self.prompt("".join(texts))
         self._spend(as_text(user.get("id")))
 
-    def _tell_agent(self, agent: Record) -> None:
+    def _emit_agent(self, agent: Record) -> None:
         results = dict(as_object(agent.get("tool_results")))
         for piece in as_list(agent.get("content")):
             record = as_object(piece)

@@ -25,7 +25,7 @@ from session_memory.adapters.sqlite_log import (
 )
 from session_memory.adapters.whole_log import Line, array_lines
 from session_memory.adapters.zed import AGENT
-from session_memory.adapters.zed.messages import is_message, tell
+from session_memory.adapters.zed.messages import emit, is_message
 from session_memory.errors import AdapterError
 
 DATABASE = "threads.db"
@@ -34,7 +34,7 @@ _COLUMNS = ("id", "summary", "updated_at", "data_type", "parent_id", "folder_pat
 
 
 def find(root: str) -> Iterator[str]:
-    """The database below a folder of Zed's, or in one that somebody named."""
+    """The database below a folder of Zed's, or in one that the user named."""
     for path in (os.path.join(root, "threads", DATABASE), os.path.join(root, DATABASE)):
         if os.path.lexists(path):
             yield path
@@ -50,10 +50,10 @@ def list_sessions(db: Database) -> Iterator[SessionRows]:
 
 def lines(db: Database, session: str, cap: int) -> Iterator[Line]:
     """What the row says of the thread, then its document by messages."""
-    found = next(_rows(db, capped("data"), session, cap), None)
-    if found is None:
+    thread_row = next(_rows(db, capped("data"), session, cap), None)
+    if thread_row is None:
         raise FileNotFoundError(f"thread {session} is no longer in it")
-    row, data = found
+    row, data = thread_row
     try:
         document = _unpacked(row, data, cap)
     except AdapterError as error:
@@ -87,10 +87,10 @@ def _rows(
     names = [name for name in _COLUMNS if name in there]
     columns = ", ".join(text_of(name) for name in names)
     where, values = ("WHERE id = ?", (cap, session)) if session else ("", ())
-    for *found, value in db.rows(f"SELECT {columns}, {data} FROM threads {where}", *values):
-        yield dict(zip(names, map(readable, found), strict=True)), value
+    for *fields, value in db.rows(f"SELECT {columns}, {data} FROM threads {where}", *values):
+        yield dict(zip(names, map(readable, fields), strict=True)), value
 
 
 ADAPTER = sqlite_adapter(
-    AGENT, find=find, needs=NEEDS, list_sessions=list_sessions, lines=lines, tell=tell
+    AGENT, find=find, needs=NEEDS, list_sessions=list_sessions, lines=lines, emit=emit
 )

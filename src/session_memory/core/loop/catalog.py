@@ -59,7 +59,7 @@ def seen_in(evidence: tuple[Evidence, ...], project: str | None) -> tuple[Eviden
 
 
 class Proposal(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pattern that was detected and that nobody has decided on by itself."""
+    """A detected pattern without a decision of its own."""
 
     id: str
     kind: Kind
@@ -82,7 +82,7 @@ class Proposal(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The evidence as it was when somebody decided; never recounted."""
+    """The evidence at the time of the decision; never recounted."""
 
     frequency: int = 0
     sessions: int = 0
@@ -149,7 +149,7 @@ class PatternVersion(msgspec.Struct, frozen=True, omit_defaults=True):
     distribution_ready: bool = False
     superseded_by: str | None = None
     snoozed_until: int | None = None
-    """Until then nobody is asked about it."""
+    """Until then the user is not asked about it."""
     undoes: int | None = None
     """The revision that an undo took back."""
     snapshot: Snapshot = Snapshot()
@@ -186,7 +186,7 @@ class Pattern(msgspec.Struct, frozen=True):
 
     @property
     def is_edited(self) -> bool:
-        """Whether a person changed the text in the file and nobody decided on it yet."""
+        """Whether a person changed the text in the file and the change awaits a decision."""
         return self.text != self.current.text
 
 
@@ -205,7 +205,7 @@ class Catalog(msgspec.Struct, frozen=True):
     proposals: dict[str, Proposal] = {}
     retirements: dict[str, Retirement] = {}
     snoozed: frozenset[str] = frozenset()
-    """Patterns that nobody wants to be asked about yet."""
+    """Patterns that the user put off."""
 
     @property
     def revision(self) -> int:
@@ -213,7 +213,7 @@ class Catalog(msgspec.Struct, frozen=True):
         return max((p.current.revision for p in self.patterns.values()), default=0)
 
     def status(self, name: str) -> Status:
-        """Where a pattern stands; what nobody decided on is a candidate."""
+        """The status of a pattern; without a decision it is a candidate."""
         return self.patterns[name].current.status if name in self.patterns else "candidate"
 
     def with_pattern(self, pattern: Pattern) -> Catalog:

@@ -74,7 +74,7 @@ class Effect(msgspec.Struct, frozen=True):
     minimum: float = 0.0
     """The smallest difference of rates that is worth having, here."""
     needs: int | None = None
-    """Sessions more that a verdict probably takes; None for a verdict, or where none suffice."""
+    """How many more sessions a verdict probably needs; None with a verdict, or if none suffice."""
     left_out: dict[str, int] = {}
     """Sessions that were not counted, by reason."""
     caveats: tuple[str, ...] = ()

@@ -34,26 +34,26 @@ def standing(
     history: Iterable[Given], held: Iterable[Pair], written: Mapping[Pair, int]
 ) -> frozenset[tuple[str, int, str]]:
     """What files hold, with its version: as just written, else as it has been going on."""
-    known = {
+    going_on = {
         (given.pattern_id, given.repo): given.version for given in history if given.until is None
     }
-    versions = {**known, **written}
+    versions = {**going_on, **written}
     return frozenset((pair[0], versions[pair], pair[1]) for pair in held if pair in versions)
 
 
 def renewed(history: Iterable[Given], standing: Standing, now_ms: int) -> tuple[Given, ...]:
     """The history after a run: what is new begins now, what is gone ends now, the rest goes on."""
     going_on: set[tuple[str, int, str]] = set()
-    kept: list[Given] = []
+    after: list[Given] = []
     for given in history:
         name = (given.pattern_id, given.version, given.repo)
         if given.until is None and name not in standing:
             given = msgspec.structs.replace(given, until=now_ms)
         elif given.until is None:
             going_on.add(name)
-        kept.append(given)
-    kept += [Given(*name, now_ms) for name in sorted(standing) if name not in going_on]
-    return tuple(kept)
+        after.append(given)
+    after += [Given(*name, now_ms) for name in sorted(standing) if name not in going_on]
+    return tuple(after)
 
 
 def encode_givings(history: Iterable[Given]) -> bytes:

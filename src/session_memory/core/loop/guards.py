@@ -26,7 +26,7 @@ class Condition(msgspec.Struct, frozen=True, omit_defaults=True, rename={"with_"
 
     kind: Kind
     words: tuple[str, ...] = ()
-    """run: the program and what it is told to do, options aside."""
+    """run: the program and its subcommand, without options."""
     starts: tuple[str, ...] = ()
     """run: instead, the words that the call begins with, as they are."""
     whole: bool = False

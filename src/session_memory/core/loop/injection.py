@@ -21,12 +21,12 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def fit(sections: tuple[Section, ...], limit: int = MAX_CHARS) -> tuple[Section, ...]:
-    """The first sections that fit together, each whole: half a memory is a wrong one."""
-    kept: list[Section] = []
+    """The first sections that fit together, each whole: half a memory would mislead."""
+    fitting: list[Section] = []
     used = 0
     for section in sections:
         used += len(section.text) + 1
         if used > limit:
             break
-        kept.append(section)
-    return tuple(kept)
+        fitting.append(section)
+    return tuple(fitting)

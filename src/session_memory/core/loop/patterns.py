@@ -38,7 +38,7 @@ MINER_VERSION = 6
 
 
 def kind_of(signal_type: SignalType) -> PatternKind:
-    """Whether such a signal tells of trouble or of something that worked."""
+    """Whether such a signal shows trouble or something that worked."""
     return "success" if signal_type in SUCCESSES else "problem"
 
 
@@ -74,7 +74,7 @@ class Signal(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Mined(msgspec.Struct, frozen=True, gc=False):
-    """The signals of one session, with what says whose they are."""
+    """The signals of one session, with what identifies it."""
 
     session: int
     counts_as: int

@@ -1,7 +1,7 @@
 """Trials of patterns as values: which run, and which sessions are given the pattern.
 
 The hook decides the arm before any database is open; `is_given` is the same rule, so that what was
-assigned can be told from the log alone. A test holds both to one answer.
+assigned follows from the log alone. A test checks that both agree.
 """
 
 from __future__ import annotations

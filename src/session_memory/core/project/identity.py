@@ -133,22 +133,24 @@ def resolve(
 
 
 def by_log(
-    found: Resolution, git_root: str, remote: str, *, tree: Tree, options: Options
+    by_directory: Resolution, git_root: str, remote: str, *, tree: Tree, options: Options
 ) -> Resolution:
     """The repository that a log names, where the disk shows no project at the directory (now)."""
     url = normal_remote(remote) if remote else None
-    if found.confidence != "low" or not (git_root or url):
-        return found
+    if by_directory.confidence != "low" or not (git_root or url):
+        return by_directory
     stated = _by_cwd(git_root, "", tree, options) if git_root else Resolution()
     if stated.root is None:
-        return msgspec.structs.replace(found, remote=url) if found.root else found
-    known = stated.confidence != "low"
+        return (
+            msgspec.structs.replace(by_directory, remote=url) if by_directory.root else by_directory
+        )
+    is_project = stated.confidence != "low"
     return msgspec.structs.replace(
         stated,
         remote=stated.remote or url,
         repo=stated.repo or stated.root,
-        source=stated.source if known else "log:git_root",
-        confidence=stated.confidence if known else "medium",
+        source=stated.source if is_project else "log:git_root",
+        confidence=stated.confidence if is_project else "medium",
     )
 
 
@@ -176,7 +178,7 @@ def _place(path: str | None, tree: Tree) -> str | None:
 def _without_project(
     place: str, mentions: Sequence[str], tree: Tree, options: Options
 ) -> Resolution:
-    """What can be said of a directory that is no project: only what was mentioned inside it."""
+    """The project of a directory that is none itself: only a path mentioned inside it counts."""
     if is_technical(place):
         return Resolution(warnings=(TECHNICAL_CWD,))
     inside = [path for path in mentions if within(path, place)]
@@ -212,9 +214,7 @@ def _names_a_project_elsewhere(
     return False
 
 
-def _project(
-    levels: Sequence[str], found_by: str, tree: Tree, options: Options
-) -> Resolution | None:
+def _project(levels: Sequence[str], source: str, tree: Tree, options: Options) -> Resolution | None:
     """The project of the nearest level that shows one (IDN-05)."""
     home = options.home
     # A log may come from another machine: if a directory is not here, no file in it is.
@@ -236,9 +236,7 @@ def _project(
         if sign is not None:
             name, marker, confidence = sign
             base = _located(level, name, repository, tree, options)
-            return msgspec.structs.replace(
-                base, source=f"{found_by}:{marker}", confidence=confidence
-            )
+            return msgspec.structs.replace(base, source=f"{source}:{marker}", confidence=confidence)
     return None
 
 

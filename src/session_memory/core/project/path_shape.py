@@ -124,7 +124,7 @@ def upward(path: str) -> tuple[str, ...]:
 def checkout_of(path: str) -> str | None:
     """The main checkout of a directory that is named like a worktree, or None.
 
-    Worktrees are deleted when their branch is merged: by then only the path can tell.
+    Worktrees are deleted when their branch is merged: by then only the path shows it.
     """
     match = re.fullmatch(_WORKTREE, path, re.IGNORECASE | re.DOTALL)
     return match[1] if match is not None and leaf(match[1]) else None

@@ -105,7 +105,7 @@ def _common_dir(git_dir: str, tree: Tree) -> str | None:
         return join(git_dir, stated)
     above = parent(git_dir)
     common = parent(above)
-    # Git's bookkeeping may be gone (pruned, main checkout deleted); the path still tells.
+    # Git's bookkeeping may be gone (pruned, main checkout deleted); the path still shows it.
     if leaf(above) == "worktrees" and (leaf(common).startswith(".") or common.endswith(".git")):
         return common
     return None

@@ -268,7 +268,7 @@ EVENTS_PER_ITEM = 200
 
 
 class Tombstone(msgspec.Struct, frozen=True):
-    """That an item, or everything of a session, is gone and up to which rank it stays away."""
+    """A deleted item or session, and up to which rank it must not come back."""
 
     target: Literal["item", "session"]
     key: str
@@ -393,7 +393,7 @@ class Erased(msgspec.Struct, frozen=True):
     items: int
     complete: bool
     """False where texts in the object storage, or their keys, could not be deleted yet: the hub
-    repeats it by itself, `prove` tells when it is done. Nothing of them can be read meanwhile."""
+    repeats it by itself, `prove` says when it is done. Meanwhile none of it can be read."""
 
 
 class Prove(msgspec.Struct, frozen=True):
@@ -404,7 +404,7 @@ class Prove(msgspec.Struct, frozen=True):
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """What is left, of the caller's own member; all zero and `refused` means gone for good."""
+    """What is left, of the caller's own member; all zero and `refused`: deleted permanently."""
 
     rows: int
     index_entries: int
@@ -454,7 +454,7 @@ class Hit(msgspec.Struct, frozen=True):
     """The event that was found, without its text."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchAnswer(msgspec.Struct, frozen=True):
     """Answers of a search."""
 
     hits: tuple[Hit, ...]

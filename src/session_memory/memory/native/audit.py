@@ -83,13 +83,16 @@ def audit_of(
 ) -> Audit:
     """Read every file and compare what they say with each other, the disk and the sessions."""
     files, unread = read_files(agents, places, redact)
-    statements = [one for file in files for one in statements_of(file)]
+    statements = [statement for file in files for statement in statements_of(file)]
     here = os.path.isdir(places.root)
     sessions = _sessions(store, project)
     tree = read_tree(places.root) if here else None
     findings = [
         *(_contradiction(pair) for pair in contradictions(statements)),
-        *(_stale(one) for one in stale(statements, tree, look_into(places.root), sessions)),
+        *(
+            _stale(statement)
+            for statement in stale(statements, tree, look_into(places.root), sessions)
+        ),
         *(_duplicate(pair) for pair in duplicates(statements)),
     ]
     unique = {finding.id: finding for finding in findings}

@@ -1,6 +1,6 @@
 """Statements that contradict each other, and those that a session is given twice.
 
-Only what can be told for certain by the words: a wrong finding costs more trust than ten right
+Only what is certain by the words: a wrong finding costs more trust than ten right
 ones win. So a statement that is bound to a part of the project contradicts nothing.
 """
 

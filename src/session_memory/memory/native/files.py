@@ -1,4 +1,4 @@
-"""Finds and reads the files in which agents keep what they were told; nothing is changed.
+"""Finds and reads the files of agents' native memory; nothing is changed.
 
 A repository is taken to be hostile: an import leads nowhere but into the repository or the agent's
 own home, and only to files of text. Every text is redacted as it is read.

@@ -48,7 +48,7 @@ class Stale(msgspec.Struct, frozen=True):
 
 
 class Tree(msgspec.Struct, frozen=True):
-    """The files of a project, as far as they tell whether a path is gone."""
+    """The files of a project, as far as they show whether a path is gone."""
 
     paths: frozenset[str]
     folders: frozenset[str]
@@ -103,11 +103,11 @@ class Scripts:
         self._tree = tree
 
     def has_path(self, path: str) -> bool | None:
-        """Cannot be told by this one."""
+        """None: unknown."""
         return None
 
     def has_program(self, program: str) -> bool | None:
-        """Cannot be told by this one."""
+        """None: unknown."""
         return None
 
     def has_script(self, runner: str, script: str) -> bool | None:

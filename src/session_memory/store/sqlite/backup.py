@@ -16,7 +16,7 @@ from session_memory.store import backups
 from session_memory.store.backups import Manifest, Progress
 from session_memory.store.damage import DATABASE, SEGMENTS
 from session_memory.store.directory import copy_files, files_to_back_up
-from session_memory.store.failures import is_damage, told
+from session_memory.store.failures import describe, is_damage
 from session_memory.store.segments import DirectorySegments, Packed, digest_of
 from session_memory.store.sqlite.connection import (
     DISK_ERRORS,
@@ -67,7 +67,7 @@ def back_up(
 
 
 def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreDamaged:
-    """Whose fault it is that a copy fails its check: the store's, or the disk's it is copied to."""
+    """Why a copy fails its check: the store is damaged, or the disk it is copied to."""
     try:
         sound = value(source, "PRAGMA quick_check(1)") == "ok" and "segment" not in error.message
     except apsw.Error:
@@ -79,7 +79,7 @@ def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreD
         )
     return StoreDamaged(
         f"the store is damaged, so no backup was made: {error.message}",
-        hint="`session-memory store repair` mends what can be mended;"
+        hint="`session-memory store repair` repairs what can be repaired;"
         " `session-memory store restore DIR` brings an earlier backup back",
     )
 
@@ -87,8 +87,8 @@ def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreD
 def copy_store(source: Database, directory: str, target: str, progress: Progress) -> None:
     """Copy database, segments and the files next to them; refuses what is damaged."""
     copied = os.path.join(target, DATABASE)
-    beside = files_to_back_up(directory)
-    sizes = [os.path.getsize(path) for path in (os.path.join(directory, DATABASE), *beside)]
+    other_files = files_to_back_up(directory)
+    sizes = [os.path.getsize(path) for path in (os.path.join(directory, DATABASE), *other_files)]
     total = sum(sizes) + int(value(source, "SELECT coalesce(sum(bytes), 0) FROM segment"))
     done = sizes[0]
     progress(0, total, DATABASE)
@@ -96,7 +96,7 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
         copy_database(source, copied)
     except DISK_ERRORS as error:
         if is_damage(error):
-            raise StoreDamaged(f"{DATABASE}: {told(error)}") from None
+            raise StoreDamaged(f"{DATABASE}: {describe(error)}") from None
         raise StoreError(
             f"cannot copy the database: {error}",
             hint="no backup was made; check space and permissions of both places",
@@ -127,7 +127,7 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
 
 @contextlib.contextmanager
 def reading(path: str) -> Generator[Database]:
-    """A database that nobody writes to; nothing is created next to it."""
+    """A database that no process writes to; nothing is created next to it."""
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         database = connect(path, read_only=True)
     else:
@@ -145,7 +145,7 @@ def reading(path: str) -> Generator[Database]:
 
 
 def check_backup(directory: str, progress: Progress) -> BackupContent:
-    """Check a backup, or any store directory that nobody uses; raises StoreDamaged."""
+    """Check a backup, or any store directory that is not in use; raises StoreDamaged."""
     path = os.path.join(directory, DATABASE)
     if not os.path.isfile(path):
         raise backups.missing(directory)
@@ -181,11 +181,11 @@ def _wrong(database: Database, directory: str, hashed: Manifest | None) -> Itera
             yield f"{DATABASE}: {line}"
     for row in rows(database, "PRAGMA foreign_key_check"):
         yield f"{DATABASE}: {row[0]} row {row[1]} points at a missing {row[2]}"
-    known = {file.name: file.digest for file in hashed.files} if hashed else {}
+    digests = {file.name: file.digest for file in hashed.files} if hashed else {}
     segments = DirectorySegments(os.path.join(directory, SEGMENTS))
     for name, digest in rows(database, "SELECT name, hash FROM segment"):
         inside = f"{SEGMENTS}/{os.path.basename(os.path.dirname(segments.path(name)))}/{name}"
-        if known.get(inside) == bytes(digest).hex():
+        if digests.get(inside) == bytes(digest).hex():
             continue  # its bytes were just compared with this hash
         try:
             if digest_of(segments.read(name)) != digest:

@@ -9,7 +9,7 @@ import apsw
 
 from session_memory.errors import StoreDamaged
 from session_memory.store.backups import Progress, unseen
-from session_memory.store.failures import told
+from session_memory.store.failures import describe
 from session_memory.store.port import Finding
 from session_memory.store.segments import SegmentStore, digest_of, unpack
 from session_memory.store.sqlite import observations, patterns
@@ -26,11 +26,11 @@ def fsck(db: Database, segments: SegmentStore, progress: Progress = unseen) -> l
         "observations": lambda: _observations(db),
         "rules": lambda: _patterns(db),
     }
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for number, (name, check) in enumerate(checks.items()):
         progress(number, len(checks), name)
-        found += check()
-    return found
+        findings += check()
+    return findings
 
 
 def database(db: Database) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def database(db: Database) -> Iterator[Finding]:
         for row in rows(db, "PRAGMA foreign_key_check"):
             yield Finding("foreign_key", f"{row[0]} row {row[1]} points at a missing {row[2]}")
     except apsw.Error as error:
-        yield Finding("integrity", f"the database cannot be read: {told(error)}")
+        yield Finding("integrity", f"the database cannot be read: {describe(error)}")
 
 
 def is_file_damage(finding: Finding) -> bool:
@@ -99,7 +99,7 @@ def _patterns(db: Database) -> Iterator[Finding]:
 
 
 def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:
-    known: set[str] = set()
+    names: set[str] = set()
     try:
         listed = rows(
             db,
@@ -110,7 +110,7 @@ def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:
         yield Finding("segment", f"cannot be checked: {error}")
         return
     for name, size, text_bytes, digest, external_id in listed:
-        known.add(name)
+        names.add(name)
         try:
             data = segments.read(name)
             if len(data) != size or digest_of(data) != digest:
@@ -124,7 +124,7 @@ def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:
     for path in segments.flawed():
         detail = f"{os.path.basename(path)}: its directory is damaged, its texts are whole"
         yield Finding("segment_directory", detail, "warning")
-    orphans = sum(1 for name in segments.names() if name not in known)
+    orphans = sum(1 for name in segments.names() if name not in names)
     if orphans:
         yield Finding("orphan_segment", f"{orphans} files belong to no session", "warning")
 

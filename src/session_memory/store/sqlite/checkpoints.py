@@ -20,7 +20,7 @@ WHERE last.id = ? AND e.id BETWEEN ? AND ? AND e.superseded = 0
 
 
 def save(db: Database, session_id: int, checkpoint: Checkpoint) -> None:
-    """Keep it in the place of the one before, and let the oldest of too many go."""
+    """Replace the one before, and delete the oldest if there are too many."""
     db.execute(
         "INSERT OR REPLACE INTO checkpoint SELECT id, ?, ?, ?, ended_at, ? FROM session"
         " WHERE id = ?",
@@ -58,5 +58,5 @@ def load(db: Database, session_id: int) -> Checkpoint | None:
 
 
 def drop_all(db: Database) -> None:
-    """Let all go: words were replaced, and any of them may hold some."""
+    """Delete all: words were replaced, and any of them may hold some."""
     db.execute("DELETE FROM checkpoint")

@@ -54,7 +54,7 @@ def put_on_top() -> bool:
 
 
 def _extension() -> str | None:
-    """Where the layer is; asking apsw itself takes 8 ms, which every command would feel."""
+    """Where the layer is; asking apsw itself would cost every command 8 ms."""
     folder = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries")
     for end in (".so", ".dylib", ".dll"):
         path = os.path.join(folder, "cksumvfs" + end)
@@ -63,21 +63,21 @@ def _extension() -> str | None:
     return None
 
 
-def are_kept(db: Database) -> bool:
+def has_checksums(db: Database) -> bool:
     """Whether an open database has checksums."""
     return cast("apsw.Connection", db).reserve_bytes("main") == RESERVED
 
 
 def reserve(db: Database) -> bool:
     """Let the next VACUUM give checksums to all pages; False where nothing changes."""
-    if not load() or are_kept(db):
+    if not load() or has_checksums(db):
         return False
     cast("apsw.Connection", db).reserve_bytes("main", RESERVED)
     return True
 
 
 def vacuum(db: Database) -> None:
-    """Write every page anew, from now on with a checksum."""
+    """Rewrite every page, from now on with a checksum."""
     added = reserve(db)
     db.execute("VACUUM").fetchall()
     if added:  # after: a header that says so without a place for checksums counts as damaged

@@ -47,7 +47,7 @@ class SqliteSyncs:
         self._db = connection
 
     def record(self, project_id: int, sync: ContextSync) -> None:
-        """Keep that a file was written, or left."""
+        """Record that a file was written or skipped."""
         with transaction(self._db):
             self._db.execute(
                 "INSERT INTO context_sync (at, project_id, path, pack_hash, skipped, reason)"
@@ -67,7 +67,7 @@ class SqliteSyncs:
 
 
 def note_mismatches(db: Database, sessions: Iterable[int]) -> None:
-    """Keep which of these sessions claimed completion while work stood open (OPS-05).
+    """Record which of these sessions claimed completion while work was open (OPS-05).
 
     It follows from what was observed, so that reading a session again leaves one row, or none.
     """

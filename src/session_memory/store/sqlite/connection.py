@@ -21,7 +21,7 @@ from session_memory.errors import (
     StoreTooNew,
 )
 from session_memory.store.damage import LOG_SUFFIXES, absent, refuse_no_file
-from session_memory.store.failures import is_damage, told
+from session_memory.store.failures import describe, is_damage
 from session_memory.store.marks import Keys, random_keys
 from session_memory.store.sqlite import checksums
 
@@ -73,7 +73,7 @@ def connect(path: str, *, read_only: bool = False) -> Database:
             flags=_WRITING,
         )
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        # Otherwise SQLite compiles a statement anew for each value that is bound to it, to see
+        # Otherwise SQLite compiles a statement again for each value that is bound to it, to see
         # whether another plan suits the value better. We keep no statistics, so none ever does.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _prepare(cast("Database", connection), read_only)
@@ -135,7 +135,7 @@ def _mode(path: str, read_only: bool) -> str:
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
     if not read_only or (writable and not os.path.exists(path + "-wal")):
         return "mode=rw"
-    # Where nobody may write and no log is, the file cannot change: only then it is safe to say so.
+    # Where no process may write and there is no log, the file cannot change: only then say so.
     return "mode=ro" if writable or os.path.exists(path + "-wal") else "mode=ro&immutable=1"
 
 
@@ -188,7 +188,7 @@ def create(path: str, *, plain: bool = False) -> None:
 
 def copy_database(source: Database, path: str) -> None:
     """Copy a live database into a new file with SQLite's own online backup."""
-    create(path, plain=not checksums.are_kept(source))
+    create(path, plain=not checksums.has_checksums(source))
     destination = apsw.Connection(file_uri(path, "mode=rw"), flags=_WRITING)
     with destination.backup("main", cast("apsw.Connection", source), "main") as process:
         while not process.done:
@@ -298,12 +298,12 @@ DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError)
 
 def damaged(error: BaseException, path: str = "") -> DatabaseDamaged:
     """What SQLite says when the file is not what it wrote."""
-    return DatabaseDamaged(f"the database {path or 'of the store'} is damaged: {told(error)}")
+    return DatabaseDamaged(f"the database {path or 'of the store'} is damaged: {describe(error)}")
 
 
 @contextlib.contextmanager
 def telling_damage() -> Generator[None]:
-    """Turn SQLite's word for damage into ours."""
+    """Turn SQLite's errors about damage into ours."""
     try:
         yield
     except apsw.Error as error:

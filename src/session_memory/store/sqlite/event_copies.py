@@ -45,7 +45,7 @@ def confirm(
 ) -> None:
     """Note that a source holds events the session has already: they are there once.
 
-    The source that holds an event also tells what became of it: agents write a result first and
+    The source that holds an event also says what became of it: agents write a result first and
     its outcome later.
     """
     for event_id, draft in copies:

@@ -39,7 +39,7 @@ def store_info(db: Database, directory: str) -> StoreInfo:
         superseded_events=value(db, superseded),
         evicted=retention.evicted(db),
         lost_sessions=lost_events.sessions(db),
-        page_checksums=checksums.are_kept(db),
+        page_checksums=checksums.has_checksums(db),
     )
 
 

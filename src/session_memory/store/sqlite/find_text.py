@@ -42,7 +42,12 @@ class Needle:
         return 3 * max(map(len, self._bytes_forms))
 
 
-_TOLD = (("digest", "body"), ("evicted_digest", "body"), ("fact", "value"), ("observation", "text"))
+_TEXT_COLUMNS = (
+    ("digest", "body"),
+    ("evicted_digest", "body"),
+    ("fact", "value"),
+    ("observation", "text"),
+)
 
 
 def find_text(db: Database, segments: SegmentStore, needle: Needle) -> list[TextHit]:
@@ -58,7 +63,7 @@ def find_text(db: Database, segments: SegmentStore, needle: Needle) -> list[Text
         }
         fields = any(
             needle.occurs(text)
-            for table, column in _TOLD
+            for table, column in _TEXT_COLUMNS
             for (text,) in rows(
                 db, f"SELECT {column} FROM {table} WHERE session_id = ?", (session_id,)
             )
@@ -104,11 +109,11 @@ def _index_leftovers(db: Database, needle: Needle) -> Iterator[str]:
         db.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, {table}, row)")
         try:
             for word in words:
-                known = value(db, "SELECT 1 FROM temp.words WHERE term = ?", (word,))
+                in_index = value(db, "SELECT 1 FROM temp.words WHERE term = ?", (word,))
                 has_event = value(
                     db, f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1", (f'"{word}"',)
                 )
-                if known and not has_event:
+                if in_index and not has_event:
                     yield f"index {table}"
                     break
         finally:

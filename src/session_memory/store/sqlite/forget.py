@@ -1,7 +1,7 @@
 """Forgetting: rows, texts, index entries and every figure derived from them, and no way back.
 
 What stays are keyed hashes (tombstones), by which the next sweep knows what it must not bring
-back. They tell nothing about the content to whoever does not have both the log and the store's key.
+back. Without both the log and the store's key, they reveal nothing about the content.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def forget_sessions(
     """Forget whole sessions; returns others that held copies of their events."""
     touched: set[int] = set()
     for session_id in sorted(sessions):
-        touched |= _forget_one(db, segments, key, session_id)
+        touched |= _forget_session(db, segments, key, session_id)
     return touched - sessions
 
 
-def _forget_one(db: Database, segments: SegmentStore, key: bytes, session_id: int) -> set[int]:
+def _forget_session(db: Database, segments: SegmentStore, key: bytes, session_id: int) -> set[int]:
     """Forget one session; its copies in forks go first, so that a crash leaves it to repeat."""
     own, keys = hashes_of(db, session_id)
     with transaction(db):

@@ -26,7 +26,7 @@ class SqliteJobs:
     def enqueue(
         self, kind: str, key: str, watermark: int, now_ms: int, session_id: int | None = None
     ) -> bool:
-        """Ask for work up to a watermark; newer input gives a job its tries back."""
+        """Request work up to a watermark; newer input resets the tries of a job."""
         with transaction(self._db):
             changed = self._db.execute(
                 "INSERT INTO job (kind, key, input, retries_left, session_id, enqueued_at)"
@@ -69,12 +69,12 @@ class SqliteJobs:
     def heartbeat(self, job: Job, token: str, now_ms: int) -> bool:
         """See store.background.Jobs."""
         with transaction(self._db):
-            kept = self._db.execute(
+            renewed = self._db.execute(
                 "UPDATE job SET lease_until = ?, heartbeat_at = ? WHERE id = ? AND owner = ?"
                 " RETURNING id",
                 (now_ms + LEASE_MS, now_ms, job.id, token),
             ).fetchall()
-        return bool(kept)
+        return bool(renewed)
 
     @contextmanager
     def completing(self, job: Job, token: str) -> Generator[None]:
@@ -100,7 +100,7 @@ class SqliteJobs:
         return bool(gave)
 
     def put_off(self, job: Job, token: str, reason: str, now_ms: int) -> bool:
-        """Give a job back that may not be done now; it loses no try."""
+        """Return a job that may not run now; it loses no try."""
         with transaction(self._db):
             gave = self._db.execute(
                 "UPDATE job SET owner = NULL, lease_until = NULL, retry_at = ?, last_error = ?"
@@ -117,7 +117,7 @@ class SqliteJobs:
         ]
 
     def retry(self, job_id: int) -> bool:
-        """Give a job all its tries back, at once."""
+        """Reset the tries of a job."""
         with transaction(self._db):
             changed = self._db.execute(
                 "UPDATE job SET retries_left = ?, retry_at = NULL, lease_until = NULL,"
@@ -127,7 +127,7 @@ class SqliteJobs:
         return bool(changed)
 
     def drop(self, job_id: int) -> bool:
-        """Remove a job; a worker that is at it cannot commit any more."""
+        """Remove a job; a worker that runs it cannot commit any more."""
         with transaction(self._db):
             deleted = self._db.execute(
                 "DELETE FROM job WHERE id = ? RETURNING id", (job_id,)

@@ -57,8 +57,8 @@ def session_figures(db: Database, since: int) -> list[SessionFigures]:
 
     A store that is only read may be older than the index.
     """
-    known = value(db, "SELECT 1 FROM sqlite_schema WHERE name = 'digest_figures'")
-    index = "INDEXED BY digest_figures" if known else ""
+    has_index = value(db, "SELECT 1 FROM sqlite_schema WHERE name = 'digest_figures'")
+    index = "INDEXED BY digest_figures" if has_index else ""
     return [
         SessionFigures(*row)
         for row in rows(

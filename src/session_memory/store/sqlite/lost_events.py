@@ -30,7 +30,7 @@ def sessions(db: Database) -> int:
     return int(value(db, "SELECT count(DISTINCT session_id) FROM evicted_event WHERE lost = 1"))
 
 
-def found_again(db: Database, sessions: Iterable[int]) -> None:
+def unmark_restored(db: Database, sessions: Iterable[int]) -> None:
     """Events that are stored again are no longer lost, and are counted once."""
     sql = "SELECT session_id FROM evicted_event WHERE session_id = ? AND lost = 1 LIMIT 1"
     for (session_id,) in for_each(db, sql, sessions):

@@ -52,7 +52,7 @@ class OpenSession(msgspec.Struct):
     index_bytes: int = 0
     added: int = 0
     rows: list[tuple[Any, ...]] = []
-    """Of `statements.INSERT_EVENT`: what the next segment tells of its events."""
+    """Of `statements.INSERT_EVENT`: what the next segment records of its events."""
     facts: list[tuple[int, Fact]] = []
     usages: list[UsageDraft] = []
     paths: dict[int, str] = {}
@@ -82,12 +82,12 @@ class Parts(msgspec.Struct):
 
 
 def manifest(row: Row, mark: bytes, parts: Parts) -> Manifest:
-    """A manifest that tells these parts of a session; `row` is that of `_PROJECT`."""
+    """A manifest of these parts of a session; `row` is that of `_PROJECT`."""
     flavor, external_id, parent, repo, metadata = row[1:6]
     project = None
     if row[6] is not None:
-        known: dict[str, Any] = msgspec.json.decode(metadata)
-        resolution = {name: known.get(f"project_resolution_{name}") for name in _RESOLUTION}
+        fields: dict[str, Any] = msgspec.json.decode(metadata)
+        resolution = {name: fields.get(f"project_resolution_{name}") for name in _RESOLUTION}
         project = ProjectRow(*row[6:13], repo=repo, resolution=resolution)
     columns: Columns = dict(zip(_FIELDS, parts.events, strict=False))
     if not columns:
@@ -181,7 +181,7 @@ def pack_session(db: Database, session_id: int, text: bytes) -> Packed:
 
 
 def repack(db: Database, segments: SegmentStore, session_id: int) -> int:
-    """Write a session's texts into one new segment that tells what the rows say now.
+    """Write a session's texts into one new segment that records what the rows say now.
 
     Inside a transaction; the old files go after it. Returns how many there were.
     """

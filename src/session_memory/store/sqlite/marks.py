@@ -35,8 +35,8 @@ def marks_in(db: Database, keys: Keys) -> Marks:
 
 def others_in(db: Database) -> Mapping[Keys, Forgotten]:
     """The marks that were made with other keys."""
-    kept = value(db, "SELECT value FROM meta WHERE name = ?", (_OTHERS,))
-    return files.decode(bytes(kept), f"{_OTHERS} in the database").marks.by_key if kept else {}
+    stored = value(db, "SELECT value FROM meta WHERE name = ?", (_OTHERS,))
+    return files.decode(bytes(stored), f"{_OTHERS} in the database").marks.by_key if stored else {}
 
 
 def marks_of(db: Database, keys: Keys, sessions: Iterable[int]) -> Marks:
@@ -153,7 +153,7 @@ def _drop_events_of_others(
             db,
             segments,
             session_id,
-            partial(_kept, gone, external_id),
+            partial(_unless_forgotten, gone, external_id),
         ).dropped
     }
     for session_id in rewritten:
@@ -161,7 +161,7 @@ def _drop_events_of_others(
     return rewritten
 
 
-def _kept(
+def _unless_forgotten(
     gone: list[tuple[bytes, frozenset[int]]], external_id: str, event: SessionEvent
 ) -> SessionEvent | None:
     body = (event.text or "").encode("utf-8", "replace")

@@ -1,6 +1,6 @@
 """The traces of sessions, in one table: a row without text is a session that left nothing.
 
-Beside it stands who consolidates which place; whoever swaps files holds lock, job and transaction.
+Next to it is recorded who consolidates which place; swapping files needs lock, job and transaction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from session_memory.store.sqlite.connection import Database, rows, transaction
 from session_memory.store.sqlite.rewrite import note_erasing
 
 _COLUMNS = "session_id, thread_id, root, trace_summary, memory_summary, updated_at"
-_KNOWN = (
+_TRACED_SESSIONS = (
     "SELECT session_id, external_id, flavor, title FROM trace"
     " JOIN session ON session.id = session_id WHERE passed_over IS NULL"
 )
@@ -37,7 +37,7 @@ class SqliteMemories:
     def __init__(self, connection: Database) -> None:
         self._db = connection
 
-    def known(self) -> dict[int, int]:
+    def sessions_read(self) -> dict[int, int]:
         """Every session that was read, with how old it was then."""
         return dict(rows(self._db, "SELECT session_id, updated_at FROM trace"))
 
@@ -46,7 +46,7 @@ class SqliteMemories:
         self._put((*msgspec.structs.astuple(trace), None))
 
     def pass_over(self, passed: Passed) -> None:
-        """Note that a session leaves nothing."""
+        """Record that a session leaves no trace."""
         number = passed.session_id
         self._put((number, f"none.{number}", "", "", "", passed.updated_at, passed.reason))
 
@@ -87,13 +87,16 @@ class SqliteMemories:
         return Trace(*row)
 
     def _numbered(self, number: int) -> list[Known]:
-        return [Known(*row) for row in rows(self._db, f"{_KNOWN} AND session_id = ?", (number,))]
+        return [
+            Known(*row)
+            for row in rows(self._db, f"{_TRACED_SESSIONS} AND session_id = ?", (number,))
+        ]
 
     def _called(self, name: str) -> list[Known]:
         """By the agent's own id, or by the name the trace has in file names."""
         begins = "substr({0}, 1, length(?1)) = ?1".format
         either = f"({begins('external_id')} OR {begins('thread_id')})"
-        selected = rows(self._db, f"{_KNOWN} AND {either} ORDER BY session_id", (name,))
+        selected = rows(self._db, f"{_TRACED_SESSIONS} AND {either} ORDER BY session_id", (name,))
         return [Known(*row) for row in selected]
 
     def passed_over(self) -> list[Passed]:
@@ -169,15 +172,15 @@ class SqliteMemories:
     def renew(self, root: str, owner: str, now_ms: int) -> bool:
         """See store.memories.Memories."""
         with transaction(self._db):
-            kept = self._db.execute(
+            renewed = self._db.execute(
                 "UPDATE memory_consolidation_locks SET updated_at = ?"
                 " WHERE cwd = ? AND working_thread_id = ? RETURNING 1",
                 (now_ms, root, owner),
             ).fetchall()
-        return bool(kept)
+        return bool(renewed)
 
     def release(self, root: str, owner: str) -> bool:
-        """Give a place back; False when it was not this owner's."""
+        """Release a lock; False if this owner did not hold it."""
         with transaction(self._db):
             gone = self._db.execute(
                 "DELETE FROM memory_consolidation_locks WHERE cwd = ? AND working_thread_id = ?"

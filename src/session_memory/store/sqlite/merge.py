@@ -1,8 +1,8 @@
-"""Pouring the rows of one database into another, whose numbers may be others.
+"""Pouring the rows of one database into another, which may number them differently.
 
-Sessions are known by flavour and native id, sources by path, projects by key, segments by name and
-events by fingerprint: what the target has already is not added again. In an empty target every row
-keeps its number. The full-text index is no part of this: it is made again from the texts.
+Sessions are identified by flavour and native id, sources by path, projects by key, segments by
+name and events by fingerprint: what the target has already is not added again. In an empty target
+every row keeps its number. The full-text index is no part of this: it is made again from the texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Spec(msgspec.Struct, frozen=True):
     refs: dict[str, str] = {}
     """Column to the table whose number it holds."""
     natural: tuple[str, ...] = ()
-    """Columns by which a row is known in any store; its `id` gets a number of the target."""
+    """Columns that identify a row in any store; its `id` gets a number of the target."""
     renumbered: bool = False
     """Rows have a number of their own that nothing refers to."""
     newest: bool = False
@@ -154,23 +154,23 @@ class _Pouring:
     def _putter(
         self, table: str, spec: Spec, columns: tuple[str, ...]
     ) -> Callable[[dict[str, Any]], None]:
-        kept = [c for c in columns if not (spec.renumbered and c == "id")]
+        inserted = [c for c in columns if not (spec.renumbered and c == "id")]
         clash = "REPLACE" if spec.newest else "IGNORE"
         insert = (
-            f"INSERT OR {clash} INTO {table} ({', '.join(kept)})"
-            f" VALUES ({', '.join('?' * len(kept))})"
+            f"INSERT OR {clash} INTO {table} ({', '.join(inserted)})"
+            f" VALUES ({', '.join('?' * len(inserted))})"
         )
 
         def put(row: dict[str, Any]) -> None:
             if table == "event":
-                self._event(row, insert, kept)
+                self._event(row, insert, inserted)
                 return
             for column, kind in spec.refs.items():
                 row[column] = self._number(kind, row[column])
             if spec.natural:
                 self._natural(table, spec, row)
                 return
-            self._count(table, insert, [row[column] for column in kept])
+            self._count(table, insert, [row[column] for column in inserted])
 
         return put
 
@@ -184,8 +184,8 @@ class _Pouring:
         """Find the row of that name in the target, or add it, with its number where it is free."""
         number = row["id"]
         where = " AND ".join(f"{column} = ?" for column in spec.natural)
-        known = [row[column] for column in spec.natural]
-        new_id = value(self._new, f"SELECT id FROM {table} WHERE {where}", known)
+        natural_key = [row[column] for column in spec.natural]
+        new_id = value(self._new, f"SELECT id FROM {table} WHERE {where}", natural_key)
         if new_id is None:
             if value(self._new, f"SELECT 1 FROM {table} WHERE id = ?", (number,)):
                 row["id"] = None

@@ -181,10 +181,10 @@ class SqlitePatterns:
 
     def save_candidates(self, candidates: Iterable[Candidate], now_ms: int) -> None:
         """Renew the figures of every pattern found; undecided ones without evidence go."""
-        kept = {candidate.id: candidate for candidate in candidates}
+        by_id = {candidate.id: candidate for candidate in candidates}
         with transaction(self._db):
-            self._db.executemany(_UPSERT, [_row(candidate, now_ms) for candidate in kept.values()])
-            gone = [(name,) for name in self.statuses() if name not in kept]
+            self._db.executemany(_UPSERT, [_row(candidate, now_ms) for candidate in by_id.values()])
+            gone = [(name,) for name in self.statuses() if name not in by_id]
             self._db.executemany("DELETE FROM pattern WHERE id = ? AND status = 'candidate'", gone)
             self._db.executemany(
                 "UPDATE pattern SET frequency = 0, sessions = 0 WHERE id = ?", gone

@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.store.sqlite.connection import Database, for_each
 
-KNOWN_SINCE = 22
+PLACES_SINCE = 22
 """The version of the schema that notes places: a store that is only read may be older."""
 Entry = tuple[int, str]
 """The number of an event, and the text under which it is found."""

@@ -36,12 +36,12 @@ def _final(targets: dict[int, int], project_id: int) -> int:
     return project_id
 
 
-def found(db: Database) -> list[Project]:
+def all_as_found(db: Database) -> list[Project]:
     """All projects as they were found, by key, whether or not they were merged."""
-    return _found(db, "1", ())
+    return _select(db, "1", ())
 
 
-def _found(db: Database, which: str, bindings: tuple[str, ...]) -> list[Project]:
+def _select(db: Database, which: str, bindings: tuple[str, ...]) -> list[Project]:
     aliases: dict[int, list[str]] = {}
     of_these = f"project_id IN (SELECT id FROM project WHERE {which})" if bindings else "1"
     paths = f"SELECT path, project_id FROM project_alias WHERE {of_these} ORDER BY path"
@@ -56,7 +56,7 @@ def _found(db: Database, which: str, bindings: tuple[str, ...]) -> list[Project]
 
 def merged(db: Database) -> list[Project]:
     """All projects, by key; one that was merged is part of another, its directories as aliases."""
-    return _merged(found(db), _targets(db))
+    return _merged(all_as_found(db), _targets(db))
 
 
 def some(db: Database, ids: Iterable[int]) -> list[Project]:
@@ -65,7 +65,7 @@ def some(db: Database, ids: Iterable[int]) -> list[Project]:
     parts = {part for part in targets if _final(targets, part) in wanted}
     listed = msgspec.json.encode(sorted(wanted | parts)).decode()
     which = "id IN (SELECT value FROM json_each(?))"
-    return _merged(_found(db, which, (listed,)), targets)
+    return _merged(_select(db, which, (listed,)), targets)
 
 
 def called(db: Database, key: str) -> Project | None:
@@ -163,24 +163,24 @@ def put(
     session_id: int,
     found_id: int,
     place: int,
-    found: tuple[str | None, dict[str, Any]] | None = None,
+    resolved: tuple[str | None, dict[str, Any]] | None = None,
 ) -> None:
     """Write into a session's row which project it is in, and which one was found for it.
 
-    `found` is the repository and how the project was found, where that is new.
+    `resolved` is the repository and how the project was found, where that is new.
     """
     root, domain = db.execute("SELECT root, domain FROM project WHERE id = ?", (place,)).fetchone()
-    repo, metadata = found or (None, {})
+    repo, metadata = resolved or (None, {})
     db.execute(
         "UPDATE session SET project_id = ?1, found_project_id = nullif(?2, ?1), domain = ?3,"
-        f" metadata = json_patch(metadata, ?4){', repo = ?6' if found else ''} WHERE id = ?5",
+        f" metadata = json_patch(metadata, ?4){', repo = ?6' if resolved else ''} WHERE id = ?5",
         (
             place,
             found_id,
             domain,
             msgspec.json.encode({**metadata, "project_root_path": root}).decode(),
             session_id,
-            *((repo,) if found else ()),
+            *((repo,) if resolved else ()),
         ),
     )
     db.execute(

@@ -57,7 +57,7 @@ NEW = DATABASE + ".rebuilt"
 JOINED = "joined"
 """Row of `meta`: names of the kept databases whose rows are in this one."""
 Step = Callable[[str], object]
-"""Told what is being done."""
+"""Called with what is being done."""
 
 
 class Rebuilt(msgspec.Struct):
@@ -93,9 +93,9 @@ def sources(directory: str) -> list[str]:
     """Every database whose rows a rebuild joins, oldest first."""
     damage = known_damage(directory) or Damage(0, "")
     joined = _joined(directory)
-    kept = [os.path.join(directory, name) for name in damage.files if name not in joined]
+    damaged = [os.path.join(directory, name) for name in damage.files if name not in joined]
     here = os.path.join(directory, DATABASE)
-    paths = [*kept, *([here] if os.path.exists(here) else [])]
+    paths = [*damaged, *([here] if os.path.exists(here) else [])]
     return [path for path in paths if os.path.exists(path)]
 
 
@@ -146,10 +146,12 @@ def preview_rebuild(directory: str) -> list[Repaired]:
                 )
                 continue
             for name in merge.SPECS:
-                found: list[None] = []
-                if not salvage.read_table(old, tables[name], (), lambda _, f=found: f.append(None)):
+                read_rows: list[None] = []
+                if not salvage.read_table(
+                    old, tables[name], (), lambda _, f=read_rows: f.append(None)
+                ):
                     bad.append(name)
-                counts[name] = len(found)
+                counts[name] = len(read_rows)
         findings.append(Repaired("database", _summary(path, counts, bad, "readable")))
     sample.close()
     loose = sum(1 for _ in DirectorySegments(os.path.join(directory, SEGMENTS)).names())

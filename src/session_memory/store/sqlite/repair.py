@@ -44,8 +44,8 @@ def repair(db: Database, segments: SegmentStore, layer: str, *, dry_run: bool) -
 
 
 def _orphans(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired]:
-    known = {row[0] for row in rows(db, "SELECT name FROM segment")}
-    loose = [name for name in segments.names() if name not in known]
+    names = {row[0] for row in rows(db, "SELECT name FROM segment")}
+    loose = [name for name in segments.names() if name not in names]
     if not loose:
         return []
     if not dry_run:
@@ -68,7 +68,7 @@ def _segments(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repai
         if not whole:
             done.append(_damaged(db, segment_id, session_id, external_id, dry_run))
     if flawed := segments.flawed():
-        done.append(Repaired("segments", f"{len(flawed)} directories of shared files written anew"))
+        done.append(Repaired("segments", f"{len(flawed)} directories of shared files rewritten"))
     if done and not dry_run:
         segments.mend()
         retention.remove_doomed(db, segments)
@@ -167,7 +167,7 @@ def _index(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired
 
 
 def _checksums(db: Database, dry_run: bool) -> list[Repaired]:
-    if checksums.are_kept(db) or not checksums.load():
+    if checksums.has_checksums(db) or not checksums.load():
         return []
     if not dry_run:
         checksums.vacuum(db)

@@ -65,7 +65,7 @@ def carry_over(db: Database, directory: str, damage: Damage) -> bool:
     """
     keys: dict[str, bytes] = {}
     file = read_marks(directory)
-    known = file is not None and file.keys is not None
+    has_marks = file is not None and file.keys is not None
     if file is not None and file.keys is not None:
         keys = dict(zip(KEYS, (file.keys.fingerprint, file.keys.tag), strict=True))
 
@@ -82,10 +82,10 @@ def carry_over(db: Database, directory: str, damage: Damage) -> bool:
                     continue
                 salvage.read_table(old, tables["meta"], ("name", "value"), key)
                 whole = [_copy(old, db, tables[table]) for table in MARKS]
-                known = known or all(whole)
+                has_marks = has_marks or all(whole)
         for name, key_value in keys.items():
             db.execute("UPDATE meta SET value = ? WHERE name = ?", (key_value, name))
-    return known and len(keys) == len(KEYS)
+    return has_marks and len(keys) == len(KEYS)
 
 
 def _copy(old: Database, db: Database, table: salvage.Table) -> bool:

@@ -34,19 +34,19 @@ class PresentStore(msgspec.Struct, frozen=True):
 
 def inspect_present(directory: str, now_ms: int) -> PresentStore:
     """What is there now, as far as it can be read."""
-    known, unreadable = Marks(), None
+    stored_marks, unreadable = Marks(), None
     has_marks = False
     try:
         file = marks.read_marks(directory)
         if file is not None:
-            known, has_marks = file.marks, True
+            stored_marks, has_marks = file.marks, True
     except SessionMemoryError as error:
         unreadable = error.message
     exists = os.path.exists(os.path.join(directory, DATABASE))
     info = None
     try:
         with open_store(directory, now_ms, read_only=True) as store:
-            known, has_marks = marks.merge(known, store.marks()), True
+            stored_marks, has_marks = marks.merge(stored_marks, store.marks()), True
             info = store.info()
             damage = store.quick_check()
             unreadable = None if damage == "ok" else damage
@@ -58,7 +58,7 @@ def inspect_present(directory: str, now_ms: int) -> PresentStore:
         events=info.events if info else 0,
         last_event_at=info.last_event_at if info else None,
         unreadable=unreadable,
-        marks=known,
+        marks=stored_marks,
         marks_lost=not has_marks
         and (marks.are_lost(directory) or os.path.exists(marks.path_in(directory))),
     )

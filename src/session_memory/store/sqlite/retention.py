@@ -69,7 +69,7 @@ def oldest_analyzed(db: Database) -> int | None:
 def raw_usage(db: Database) -> StoreUsage:
     """Segment bytes plus the documented estimate for rows and index, and the distilled bytes.
 
-    The same sum as over `raw_sessions`, to the byte, but without listing them: every sweep asks.
+    Exactly the sum over `raw_sessions`, but without listing them: every sweep needs it.
     """
     segment_bytes = int(value(db, "SELECT sum(bytes) FROM segment") or 0)
     estimate = value(
@@ -101,7 +101,7 @@ def evict(db: Database, segments: SegmentStore, evictions: list[Eviction], now_m
     for eviction in evictions:
         try:
             with transaction(db):
-                freed += _evict_one(db, eviction, now_ms)
+                freed += _evict_session(db, eviction, now_ms)
         except (StoreError, *UNUSABLE):
             raise
         except Exception as error:  # noqa: BLE001 - one session must not keep the others here
@@ -124,7 +124,7 @@ def optimize(db: Database) -> None:
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
-def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
+def _evict_session(db: Database, eviction: Eviction, now_ms: int) -> int:
     from session_memory.store.sqlite import observations  # most sweeps evict nothing
 
     session_id = eviction.session_id
@@ -196,11 +196,12 @@ def old_digests(db: Database) -> OldDigests:
         "SELECT count(*) FROM session s WHERE raw_events > 0 AND observer < ?"
         f" AND state = 'analyzed' AND NOT {evicted}"
     )
-    kept = (  # their text alone says which version made them: a merged one is as old as its parts
+    # Only their text says which version made them: a merged digest is as old as its parts.
+    lasting = (
         f"SELECT count(*) FROM session s JOIN digest d ON d.session_id = s.id WHERE {evicted}"
         " AND coalesce(json_extract(d.body, '$.version'), 1) < ?"
     )
-    return OldDigests(value(db, waiting, (DIGEST_VERSION,)), value(db, kept, (DIGEST_VERSION,)))
+    return OldDigests(value(db, waiting, (DIGEST_VERSION,)), value(db, lasting, (DIGEST_VERSION,)))
 
 
 def remove_doomed(db: Database, segments: SegmentStore) -> int:
@@ -218,9 +219,9 @@ def sweep_orphans(db: Database, segments: SegmentStore) -> int:
     """Remove every segment file that no row points at."""
     removed = remove_doomed(db, segments)
     with transaction(db):  # a writer puts its files before it commits the rows: keep it out
-        known = {row[0] for row in rows(db, "SELECT name FROM segment")}
+        stored_names = {row[0] for row in rows(db, "SELECT name FROM segment")}
         segments.drop_unfinished()
-        loose = [name for name in segments.names() if name not in known]
+        loose = [name for name in segments.names() if name not in stored_names]
         if loose and (detail := value(db, "PRAGMA integrity_check('segment')")) != "ok":
             raise DatabaseDamaged(f"the database is damaged: {detail}")  # rows may be missing
         return removed + segments.delete(loose)

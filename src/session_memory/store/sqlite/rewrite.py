@@ -39,7 +39,7 @@ class Rewritten(msgspec.Struct, frozen=True):
 def rewrite_session(db: Database, segments: SegmentStore, session_id: int, edit: Edit) -> Rewritten:
     """Apply an edit to every event of a session, history included."""
     reader = SegmentReader(segments)
-    kept: list[SessionEvent] = []
+    left: list[SessionEvent] = []
     gone: list[int] = []
     changed = live = 0
     for superseded in (False, True):
@@ -50,14 +50,14 @@ def rewrite_session(db: Database, segments: SegmentStore, session_id: int, edit:
                 live += not superseded
                 continue
             changed += edited is not event
-            kept.append(edited)
+            left.append(edited)
     if changed or gone:
         with transaction(db):
             note_erasing(db)
             checkpoints.drop_all(db)
-            segment_id, text = _replace(db, session_id, kept)
+            segment_id, text = _replace(db, session_id, left)
             _drop(db, session_id, gone, live)
-            if text:  # after the rows: the segment tells what they say
+            if text:  # after the rows: the segment records what they say
                 packed = pack_session(db, session_id, text)
                 segments.put([packed])
                 insert_segment(db, segment_id, session_id, packed)
@@ -205,7 +205,7 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
         db.execute("UPDATE OR REPLACE fact SET slot = value WHERE slot NOT IN ('', value)")
         observations.index(db)
         settle_sessions(db, changed)
-        for session_id in changed:  # segments tell facts as well
+        for session_id in changed:  # segments record facts as well
             repack(db, segments, session_id)
         if changed:
             note_erasing(db)
@@ -214,7 +214,7 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
 
 
 def note_erasing(db: Database) -> None:
-    """Say that something was dropped whose words may still stand in the files.
+    """Note that something was dropped whose words may still be in the files.
 
     Written with the rows that go: whatever happens then, the next sweep knows what is left to do.
     """

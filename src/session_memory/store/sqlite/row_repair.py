@@ -19,8 +19,8 @@ _LIVE = "SELECT count(*) FROM event WHERE id BETWEEN s.id << 24 AND (s.id << 24)
 def drop_stand_ins(db: Database) -> None:
     """Decide about sessions, sources and projects whose own rows were unreadable.
 
-    A session that its logs can tell again is left to them. One whose logs have gone stays under a
-    made-up name, with what is there of it.
+    A session that can be read from its logs again is left to them. One whose logs have gone
+    stays under a made-up name, with what is there of it.
     """
     for (session_id,) in rows(db, "SELECT id FROM session WHERE flavor = ''"):
         origins = rows(
@@ -107,10 +107,10 @@ def _drop_unused(db: Database) -> None:
 
 def _match_texts(db: Database, segments: SegmentStore) -> list[Repaired]:
     """Files whose row was lost, by their session and the size of the text its events need."""
-    known = {row[0] for row in rows(db, "SELECT name FROM segment")}
+    stored_names = {row[0] for row in rows(db, "SELECT name FROM segment")}
     loose: dict[tuple[int, int], list[str]] = {}
     for name in segments.names():
-        if name not in known:
+        if name not in stored_names:
             size = text_size(segments, name)
             if size is not None:
                 loose.setdefault((session_of(name), size), []).append(name)
@@ -227,7 +227,7 @@ def _restore_digests(db: Database) -> list[Repaired]:
             " WHERE l.session_id = ?",
             (session_id,),
         )
-        if any(os.path.exists(path) for (path,) in paths):  # its log tells it once more
+        if any(os.path.exists(path) for (path,) in paths):  # it is read from its log again
             db.execute("DELETE FROM evicted_event WHERE session_id = ?", (session_id,))
             db.execute(
                 "UPDATE session_source SET evicted_to = 0 WHERE session_id = ?", (session_id,)

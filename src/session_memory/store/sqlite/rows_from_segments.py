@@ -81,10 +81,11 @@ def adopt(db: Database, segments: DirectorySegments, key: bytes) -> list[Repaire
         except (StoreDamaged, OSError):
             continue
         if manifest is None or (manifest.key != mark and _has_log(manifest)):
-            continue  # with another key, what the log tells could not be known for the same
-        known = value(db, "SELECT id FROM segment WHERE name = ?", (name,))
+            continue  # with another key, events of the log would not be recognised
+        segment_id = value(db, "SELECT id FROM segment WHERE name = ?", (name,))
         if is_forgotten(manifest) or not (
-            _adopt_one(db, segments, (name, known, len(text)), manifest, done) or known
+            _adopt_segment(db, segments, (name, segment_id, len(text)), manifest, done)
+            or segment_id
         ):
             db.execute("INSERT OR IGNORE INTO doomed_segment VALUES (?)", (name,))
     _settle(db, done)
@@ -98,7 +99,7 @@ def _has_log(manifest: Manifest) -> bool:
     return any(os.path.exists(path) for _, path in manifest.sources)
 
 
-def _adopt_one(
+def _adopt_segment(
     db: Database,
     segments: DirectorySegments,
     place: tuple[str, int | None, int],
@@ -171,13 +172,15 @@ def _adopt_one(
 
 
 def _session(db: Database, manifest: Manifest, captured_at: int) -> int:
-    known = (manifest.flavor, manifest.external_id)
+    identity = (manifest.flavor, manifest.external_id)
     db.execute(
         "INSERT OR IGNORE INTO session (flavor, external_id, parent_external_id, captured_at,"
         " raw_captured_at) VALUES (?, ?, ?, ?, ?)",
-        (*known, manifest.parent, captured_at, captured_at),
+        (*identity, manifest.parent, captured_at, captured_at),
     )
-    return int(value(db, "SELECT id FROM session WHERE flavor = ? AND external_id = ?", known) or 0)
+    return int(
+        value(db, "SELECT id FROM session WHERE flavor = ? AND external_id = ?", identity) or 0
+    )
 
 
 def _source(db: Database, session: int, flavor: str, path: str) -> int:
@@ -249,9 +252,9 @@ def _settle(db: Database, done: _Adopted) -> None:
 
 def sort_loose(db: Database, segments: DirectorySegments, folder: str) -> list[Repaired]:
     """Files without a row that do not say whose they are: kept elsewhere unless a copy is here."""
-    known = {row[0] for row in rows(db, "SELECT name FROM segment")}
-    known |= {row[0] for row in rows(db, "SELECT name FROM doomed_segment")}
-    loose = [name for name in segments.names() if name not in known]
+    stored_names = {row[0] for row in rows(db, "SELECT name FROM segment")}
+    stored_names |= {row[0] for row in rows(db, "SELECT name FROM doomed_segment")}
+    loose = [name for name in segments.names() if name not in stored_names]
     if not loose:
         return []
     here = {

@@ -28,7 +28,7 @@ HEADER_BYTES = 100
 PROBES = 4000
 """How often a table is queried for what lies between bad pages."""
 PAGES_TRIED = 8
-"""Pages that are looked at for a checksum where the header cannot tell."""
+"""Pages that are checked for a checksum where the header does not say."""
 STEPS = 8
 """Into how many parts each power of two is divided where nothing is known of a table's keys."""
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1

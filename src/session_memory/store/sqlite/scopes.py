@@ -36,7 +36,7 @@ from session_memory.store.sqlite.search_scope import inside_json
 from session_memory.store.values import TextFilter
 
 _MOST_EVENTS = 20_000
-"""Of which paths are told where a wanted one is unknown."""
+"""Events whose paths are listed where a requested path is unknown."""
 _LINE = """
 SELECT s.id, s.flavor, s.external_id, s.project_id, s.started_at, s.ended_at, s.cwd, s.title,
   s.client_version, s.source_kind, s.parent_external_id, s.low_value,
@@ -87,8 +87,8 @@ class SqliteScopes:
 
     def some_lines(self, sessions: list[int]) -> list[SessionLine]:
         """These sessions, in no particular order."""
-        found = f"{_LINE} WHERE s.id IN (SELECT value FROM json_each(?))"
-        return [_line(row) for row in rows(self._db, found, (_list(sessions),))]
+        query = f"{_LINE} WHERE s.id IN (SELECT value FROM json_each(?))"
+        return [_line(row) for row in rows(self._db, query, (_list(sessions),))]
 
     def project(self, key: str) -> Project | None:
         """See store.scopes.Scopes."""
@@ -158,7 +158,7 @@ class SqliteScopes:
             " AND json_array_length(body, '$.cures')",
             (_list(sessions),),
         )
-        return {session: _CURES.decode(found) for session, found in selected}
+        return {session: _CURES.decode(body) for session, body in selected}
 
     def observation(self, name: str) -> Observation | None:
         """One observation by its hash, whatever its status."""
@@ -181,21 +181,21 @@ class SqliteScopes:
 
     def some_observations(self, ids: list[int]) -> dict[int, Observation]:
         """Observations by the number of their row, as a search names them."""
-        found = (
+        query = (
             f"SELECT id, {_COLUMNS} FROM observation WHERE id IN (SELECT value FROM json_each(?))"
         )
-        return {row[0]: Observation(*row[1:]) for row in rows(self._db, found, (_list(ids),))}
+        return {row[0]: Observation(*row[1:]) for row in rows(self._db, query, (_list(ids),))}
 
     def has_tool(self, name: str) -> bool:
         """Whether any event is a call of this tool or its result."""
-        found = "SELECT 1 FROM event WHERE tool = ? LIMIT 1"
-        return bool(rows(self._db, found, (name,)))
+        query = "SELECT 1 FROM event WHERE tool = ? LIMIT 1"
+        return bool(rows(self._db, query, (name,)))
 
     def has_path(self, part: str, where: TextFilter) -> bool:
         """See store.scopes.Scopes."""
         events, bindings = _events_in(where)
-        found = f"SELECT 1 FROM {events} AND instr(e.files, ?) > 0 LIMIT 1"
-        return bool(rows(self._db, found, (*bindings, inside_json(part))))
+        query = f"SELECT 1 FROM {events} AND instr(e.files, ?) > 0 LIMIT 1"
+        return bool(rows(self._db, query, (*bindings, inside_json(part))))
 
     def recent_paths(self, where: TextFilter) -> list[str]:
         """See store.scopes.Scopes."""

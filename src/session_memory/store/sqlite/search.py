@@ -23,7 +23,7 @@ from session_memory.store.search_rank import (
     Noted,
     Scored,
     fuse,
-    told_by_session,
+    share_by_session,
     with_coverage,
     with_pairs,
 )
@@ -63,8 +63,8 @@ def search(
     db: Database, question: str, limit: int, where: TextFilter | None = None
 ) -> list[tuple[int, float]]:
     """(event id, score) of events alone, best first."""
-    found = find(db, question, where, notes=False)
-    return [(hit.event, hit.score) for hit in found if hit.event is not None][: max(0, limit)]
+    hits = find(db, question, where, notes=False)
+    return [(hit.event, hit.score) for hit in hits if hit.event is not None][: max(0, limit)]
 
 
 def find(
@@ -80,7 +80,7 @@ def find(
         return []
     events = _Index.of("event_text", given, scope)
     held = {word: _holding(db, events, word) for word in terms.words}
-    terms = _known_or_similar(db, terms, held)
+    terms = _with_similar_words(db, terms, held)
     alone, held = _hits(db, events, terms, held)
     in_context, noted = list[Scored](), list[Noted]()
     if given.may_be_turns:
@@ -88,36 +88,36 @@ def find(
     if notes:
         observed, _ = _hits(db, _Index.of("observation_text", given, scope), terms)
         noted = _noted(db, observed)
-    found = {hit.id for hit in in_context}
-    turns = _turns(db, [hit.id for hit in alone if hit.id not in found])
-    return fuse(IndexHits(alone, in_context, noted, turns | found, told_by_session(held)))
+    turn_ids = {hit.id for hit in in_context}
+    turns = _turns(db, [hit.id for hit in alone if hit.id not in turn_ids])
+    return fuse(IndexHits(alone, in_context, noted, turns | turn_ids, share_by_session(held)))
 
 
 def word_counts(db: Database, words: tuple[str, ...]) -> dict[str, int]:
-    """In how many events each word occurs, up to a bound above which it tells nothing."""
+    """In how many events each word occurs, up to a bound above which it is too common to help."""
     index = _Index.of("event_text", TextFilter(), None)
     return {word: len(_holding(db, index, word)) for word in words}
 
 
-def _known_or_similar(db: Database, terms: Terms, held: Mapping[str, set[int]]) -> Terms:
+def _with_similar_words(db: Database, terms: Terms, held: Mapping[str, set[int]]) -> Terms:
     """The same terms, with words of the index in place of those it does not hold at all.
 
-    Beside a word that it holds in one spelling stands the other one, if there is one.
+    A word that it holds in one spelling gets the other spelling added, if there is one.
     """
-    unknown = [word for word in terms.words if not held[word] and not _is_known(db, word)]
-    found = similar_words(db, unknown)
-    also = {word: other_spellings(db, word) for word in terms.words if word not in found}
+    unknown = [word for word in terms.words if not held[word] and not _is_indexed(db, word)]
+    similar = similar_words(db, unknown)
+    also = {word: other_spellings(db, word) for word in terms.words if word not in similar}
     if not unknown and not any(also.values()):
         return terms
     words = [
-        each for word in terms.words for each in found.get(word) or [word, *also.get(word, ())]
+        each for word in terms.words for each in similar.get(word) or [word, *also.get(word, ())]
     ]
-    replaced = {word for word in unknown if found[word]}
+    replaced = {word for word in unknown if similar[word]}
     names = [name for name in terms.names if not replaced & set(name.split())]
     return Terms(tuple(names), tuple(dict.fromkeys(words)))
 
 
-def _is_known(db: Database, word: str) -> bool:
+def _is_indexed(db: Database, word: str) -> bool:
     return any(
         rows(db, f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1", (_quoted(word),))
         for table in ("event_text", "observation_text")
@@ -143,14 +143,14 @@ def _noted(db: Database, hits: list[Scored]) -> list[Noted]:
         " WHERE o.id IN (SELECT value FROM json_each(?))",
         (msgspec.json.encode([hit.id for hit in hits]).decode(),),
     )
-    known = {row[0]: row for row in selected}
+    by_id = {row[0]: row for row in selected}
 
     def order(hit: Scored) -> tuple[float, int, int]:
-        return (-round(hit.score, 6), PRECEDENCE.get(known[hit.id][3], 9), -(known[hit.id][4] or 0))
+        return (-round(hit.score, 6), PRECEDENCE.get(by_id[hit.id][3], 9), -(by_id[hit.id][4] or 0))
 
     return [
-        Noted(hit.id, known[hit.id][1], hit.score, known[hit.id][2])
-        for hit in sorted((hit for hit in hits if hit.id in known), key=order)
+        Noted(hit.id, by_id[hit.id][1], hit.score, by_id[hit.id][2])
+        for hit in sorted((hit for hit in hits if hit.id in by_id), key=order)
     ]
 
 
@@ -207,7 +207,7 @@ class _Index(msgspec.Struct, frozen=True):
 def _hits(
     db: Database, index: _Index, terms: Terms, held: Mapping[str, set[int]] = MappingProxyType({})
 ) -> tuple[list[Scored], dict[str, set[int]]]:
-    """The best rows of one index, and the rows that hold each of the words that tell something.
+    """The best rows of one index, and the rows that hold each of the words rare enough to help.
 
     Best are those that hold rare terms, and before them those with all. `held` are rows that hold
     words, as far as they are known already.
@@ -216,18 +216,20 @@ def _hits(
     holding = {
         word: held[word] if word in held else _holding(db, index, word) for word in terms.words
     }
-    counts = {word: len(found) for word, found in holding.items()}
-    known = sorted((word for word in terms.words if counts[word]), key=lambda word: counts[word])
-    if not known:
+    counts = {word: len(holders) for word, holders in holding.items()}
+    words = sorted((word for word in terms.words if counts[word]), key=lambda word: counts[word])
+    if not words:
         return [], {}
     whole = _holding_all(db, index, terms, holding) if len(terms.words) > 1 else []
-    if counts[known[0]] > index.most_scored:
+    if counts[words[0]] > index.most_scored:
         # Words that stand everywhere say little: then what is newest is the better guess.
-        newest = whole or _newest_with(db, index, known[0], holding[known[0]])
+        newest = whole or _newest_with(db, index, words[0], holding[words[0]])
         rows_ranked = enumerate(newest[:MOST_RANKED])
         return [Scored(row, row >> SEQ_BITS, 1 - n / MOST_RANKED) for n, row in rows_ranked], {}
-    best = _scored(db, index, _rarest(known, counts, index.most_scored))
-    telling = {word: found for word, found in holding.items() if len(found) <= index.most_scored}
+    best = _scored(db, index, _rarest(words, counts, index.most_scored))
+    telling = {
+        word: holders for word, holders in holding.items() if len(holders) <= index.most_scored
+    }
     ranked = with_coverage(best, whole, telling)
     return with_pairs(ranked, _near(db, index, terms.words, holding)), telling
 
@@ -251,10 +253,10 @@ def _near(
     return near
 
 
-def _rarest(known: list[str], counts: dict[str, int], most: int) -> list[str]:
+def _rarest(words: list[str], counts: dict[str, int], most: int) -> list[str]:
     """As many words as can be scored together, the rarest first; one at least."""
     taken, total = list[str](), 0
-    for word in known:
+    for word in words:
         total += counts[word]
         if taken and total > most:
             break
@@ -266,7 +268,7 @@ def _holding_all(
     db: Database, index: _Index, terms: Terms, holding: Mapping[str, set[int]]
 ) -> list[int]:
     """The newest rows that hold every term, a name as one."""
-    is_complete = all(len(found) <= index.most_scored for found in holding.values())
+    is_complete = all(len(holders) <= index.most_scored for holders in holding.values())
     if is_complete:
         together = set[int].intersection(*holding.values())
         if not together or (not terms.names and index.condition == "1"):
@@ -335,7 +337,7 @@ def _newest_with(db: Database, index: _Index, word: str, held: set[int]) -> list
 
 
 def _newest(db: Database, index: _Index, expression: str, most: int) -> list[int]:
-    """The newest rows that fit, of the newest that hold the words; of all where none of those."""
+    """The newest rows that fit, of the newest with the words; of all rows if none of those fit."""
     number, expression = f"{index.name}.rowid", index.matching(expression)
     newest = f"{index.select(number, every=True)} ORDER BY {number} DESC LIMIT {index.most_scored}"
     near = rows(

@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.store.sqlite.connection import Database, rows, schema_version
 from session_memory.store.sqlite.ids import SEQ_BITS, SEQ_MASK, event_range
-from session_memory.store.sqlite.places import KNOWN_SINCE
+from session_memory.store.sqlite.places import PLACES_SINCE
 from session_memory.store.values import TextFilter
 
 FEW_RUNS = 12
@@ -63,9 +63,9 @@ def scope_of(db: Database, where: TextFilter) -> Scope | None:
             parts.append(text)
             bindings.append(wanted)
     since, until = _bounds(where)
-    place = "place" if schema_version(db) >= KNOWN_SINCE else "NULL"
+    place = "place" if schema_version(db) >= PLACES_SINCE else "NULL"
     # As lists they come in half the time of many rows.
-    ((listed, found_places, partly, last),) = rows(
+    ((listed, listed_places, partly, last),) = rows(
         db,
         "SELECT json_group_array(id),"
         f" json_group_array(DISTINCT {place}) FILTER (WHERE raw_events),"
@@ -73,13 +73,13 @@ def scope_of(db: Database, where: TextFilter) -> Scope | None:
         f" (SELECT max(id) FROM session) FROM session WHERE {' AND '.join(parts)}",
         (since, until, *bindings),
     )
-    sessions, places = _NUMBERS.decode(listed), _PLACES.decode(found_places)
-    known = where.project_id is not None and None not in places and len(places) <= MOST_PLACES
+    sessions, places = _NUMBERS.decode(listed), _PLACES.decode(listed_places)
+    by_place = where.project_id is not None and None not in places and len(places) <= MOST_PLACES
     are_few = len(sessions) <= max(FEW_SESSIONS, (last or 0) // FEW_OF_ALL)
     return Scope(
         sessions,
         _runs(set(sessions)),
-        sorted(place for place in places if place is not None) if known else [],
+        sorted(place for place in places if place is not None) if by_place else [],
         _observations_of(db, listed, where) if are_few else None,
         _NUMBERS.decode(partly),
     )
@@ -123,8 +123,8 @@ def _observations_of(db: Database, sessions: str, where: TextFilter) -> frozense
     if where.since is not None and where.project_id is None and where.flavor is None:
         own, bindings = "at >= ? AND at < ?", _bounds(where)
     inner = f"SELECT id FROM observation WHERE {own}"
-    ((found,),) = rows(db, f"SELECT json_group_array(id) FROM ({inner})", bindings)
-    return frozenset(_NUMBERS.decode(found))
+    ((numbers,),) = rows(db, f"SELECT json_group_array(id) FROM ({inner})", bindings)
+    return frozenset(_NUMBERS.decode(numbers))
 
 
 def _bounds(where: TextFilter) -> tuple[int, int]:
@@ -134,9 +134,11 @@ def _bounds(where: TextFilter) -> tuple[int, int]:
 
 
 def _runs(sessions: set[int]) -> list[tuple[int, int]]:
-    firsts = sorted(one for one in sessions if one - 1 not in sessions)
+    firsts = sorted(number for number in sessions if number - 1 not in sessions)
     if len(firsts) > FEW_RUNS:
         return []
     return list(
-        zip(firsts, sorted(one for one in sessions if one + 1 not in sessions), strict=True)
+        zip(
+            firsts, sorted(number for number in sessions if number + 1 not in sessions), strict=True
+        )
     )

@@ -1,4 +1,4 @@
-"""Whether the database holds all forget marks of the file next to it: every sweep asks."""
+"""Whether the database holds all forget marks of the file next to it: every sweep checks this."""
 
 from __future__ import annotations
 

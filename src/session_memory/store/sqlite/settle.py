@@ -55,7 +55,7 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
         db, "SELECT id, opened_at, forked_from, event_count FROM session WHERE id = ?", sessions
     )
     _update_sessions(db, settled)
-    lost_events.found_again(db, sessions)
+    lost_events.unmark_restored(db, sessions)
     # Without committed events it is new: its writer noted what it shares.
     return {
         session_id
@@ -274,7 +274,7 @@ def _settle_parent(db: Database, relatives: _Relatives, session_id: int) -> None
         db.execute("UPDATE session SET forked_from = NULL WHERE id = ?", (session_id,))
 
 
-# Most responses are told of in one session, and are counted there.
+# Most responses are in one session only, and are counted there.
 _UNDECIDED = """
 SELECT u.key FROM json_each(?) j CROSS JOIN usage u ON u.key = j.value WHERE NOT u.counted
   OR EXISTS (SELECT 1 FROM usage o WHERE o.key = u.key AND o.session_id != u.session_id)
@@ -372,10 +372,10 @@ def assign_project(
         # What a prompt mentioned holds for that session only, and a guess may be bettered later.
         if resolution.confidence != "low" and not resolution.source.startswith("mentioned"):
             lasting = [w for w in resolution.warnings if not w.startswith("mentioned")]
-            kept = (*alias[:4], _encode(lasting).decode())
-            db.execute("INSERT INTO project_alias VALUES (?, ?, ?, ?, ?, ?)", (cwd, *kept))
+            stored = (*alias[:4], _encode(lasting).decode())
+            db.execute("INSERT INTO project_alias VALUES (?, ?, ?, ?, ?, ?)", (cwd, *stored))
             for guessed in _guessed(db, cwd):
-                _write_place(db, guessed, kept)
+                _write_place(db, guessed, stored)
     elif resolution is not None:
         mentioned = [w for w in resolution.warnings if w.startswith("mentioned")]
         alias = (*alias[:4], _encode([*_decode(alias[4]), *mentioned]).decode())
@@ -383,7 +383,7 @@ def assign_project(
 
 
 def _guessed(db: Database, cwd: str) -> list[int]:
-    """Sessions whose directory was taken for a project of its own for want of better knowledge."""
+    """Sessions whose directory was taken for a project of its own for lack of evidence."""
     sql = "SELECT id FROM project WHERE root = ? AND confidence = 'low'"
     project_id = value(db, sql, (cwd,))
     if project_id is None:
@@ -457,5 +457,5 @@ def _project_at(db: Database, root: str | None) -> int | None:
     if project_id is not None:
         return int(project_id)
     # Only a root that is new in this spelling comes here, so looking at all of them costs little.
-    known = rows(db, "SELECT id, root FROM project WHERE root IS NOT NULL ORDER BY id")
-    return next((int(held) for held, place in known if same_place(place, root)), None)
+    stored_roots = rows(db, "SELECT id, root FROM project WHERE root IS NOT NULL ORDER BY id")
+    return next((int(held) for held, place in stored_roots if same_place(place, root)), None)

@@ -35,7 +35,7 @@ def similar_words(db: Database, words: Sequence[str]) -> dict[str, list[str]]:
         word: similar_to(
             lambda head: _beginning(db, head),
             word,
-            lambda part: [known for known in long_words() if part in known[0]],
+            lambda part: [term for term in long_words() if part in term[0]],
         )
         for word in words
     }
@@ -45,11 +45,11 @@ def other_spellings(db: Database, word: str) -> list[str]:
     """The same word as the index also has it, where its letters can be written otherwise."""
     if word.isascii():
         return []
-    found = {spelling: _beginning(db, spelling) for spelling in spellings(word)}
+    by_spelling = {spelling: _beginning(db, spelling) for spelling in spellings(word)}
     return [
         term
-        for spelling, known in found.items()
-        for term, _ in known[:1]
+        for spelling, terms in by_spelling.items()
+        for term, _ in terms[:1]
         if len(term) <= len(spelling) + LONGEST_ENDING
     ]
 
@@ -74,4 +74,4 @@ def _long_words(db: Database) -> Known:
 
 
 def _most_frequent(selected: list[tuple[str, int]]) -> Known:
-    return sorted(((row[0], row[1]) for row in selected), key=lambda found: -found[1])
+    return sorted(((row[0], row[1]) for row in selected), key=lambda entry: -entry[1])

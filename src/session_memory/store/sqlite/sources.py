@@ -1,4 +1,4 @@
-"""What a sweep asks first: which log files are known, and which sessions still need work."""
+"""What a sweep needs first: which log files are known, and which sessions still need work."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ class SourceReads:
 
     def hashed_roots(self) -> dict[int, str]:
         """See store.port.Store."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT s.id, f.value ->> '$' FROM session s JOIN project p ON p.id = s.project_id"
             " JOIN fact f ON f.session_id = s.id AND f.name = 'root_hash'"
             " WHERE s.cwd IS NULL AND p.root IS NULL ORDER BY s.id",
         )
-        return {row[0]: row[1] for row in found}
+        return {row[0]: row[1] for row in selected}
 
     def set_aside(self, path: str) -> list[Cursor]:
         """See store.port.Store."""
@@ -141,11 +141,11 @@ class SourceReads:
 
     def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
         """See store.port.CaptureStore."""
-        known = self._db.execute(
+        stored_stamp = self._db.execute(
             "SELECT device, inode, size, mtime_ns, ctime_ns FROM forgotten_source WHERE path = ?",
             (path_name(self.fingerprint_key, path),),
         ).fetchone()
-        return known == stamp
+        return stored_stamp == stamp
 
     def unplaced(self) -> list[int]:
         """See store.port.Store."""
@@ -189,7 +189,7 @@ class SourceReads:
 
     def outdated(self, limit: int) -> list[int]:
         """See store.port.Store."""
-        selected = rows(  # by its index: an idle sweep asks this, however many sessions there are
+        selected = rows(  # by its index: an idle sweep needs this, however many sessions there are
             self._db,
             "SELECT id FROM session WHERE raw_events > 0 AND observer < ? AND state = 'analyzed'"
             " LIMIT ?",

@@ -14,7 +14,7 @@ from session_memory.store.sqlite.connection import Database, insert_rows
 INSERT_EVENT = "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,?,?,?,?,?)"
 """Every column in its order, of which new events are neither inherited nor superseded.
 
-It has no names because apsw hashes a statement anew for each row.
+It has no names because apsw hashes a statement again for each row.
 """
 INSERT_SOURCE = """
 INSERT OR IGNORE INTO source (flavor, path, device, inode, size, mtime_ns, ctime_ns, head_hash,
@@ -59,7 +59,7 @@ UPDATE session SET next_seq = ?1, event_count = event_count + ?2, raw_events = r
 def fullness(table: str) -> str:
     """What orders several statements about one response; the greatest is the one to believe.
 
-    All that is told of it takes part: where two could tie, the order of arrival would decide.
+    Every column takes part: where two could tie, the order of arrival would decide.
     """
     return _FULLNESS.format(table)
 

@@ -38,7 +38,7 @@ from session_memory.store.damage import (
     refuse_no_file,
 )
 from session_memory.store.directory import check_directory
-from session_memory.store.failures import is_damage, told
+from session_memory.store.failures import describe, is_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
 from session_memory.store.segments import DirectorySegments, SegmentReader
@@ -293,7 +293,7 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     def found_projects(self) -> list[Project]:
         """See store.port.Store."""
-        return projects.found(self._db)
+        return projects.all_as_found(self._db)
 
     def projects_only_in(self, sessions: set[int]) -> set[int]:
         """See store.port.Store."""
@@ -360,8 +360,8 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     def events_at(self, event_ids: Sequence[int]) -> list[SessionEvent]:
         """See store.port.Store."""
-        found = {event.id: event for event in queries.events_by_id(self._db, list(event_ids))}
-        return [found[event_id] for event_id in event_ids if event_id in found]
+        by_id = {event.id: event for event in queries.events_by_id(self._db, list(event_ids))}
+        return [by_id[event_id] for event_id in event_ids if event_id in by_id]
 
     def session_figures(self, since: int) -> list[SessionFigures]:
         """See store.port.Store."""
@@ -462,7 +462,7 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         try:
             return str(value(self._db, "PRAGMA quick_check(1)"))
         except apsw.Error as error:
-            return told(error)
+            return describe(error)
 
     def dump(self) -> Iterator[dict[str, Any]]:
         """See store.port.Store."""

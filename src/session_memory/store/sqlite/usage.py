@@ -27,8 +27,8 @@ SELECT session_id, at / {DAY_MS} AS day, model, mode, count(*), sum(input), sum(
     input + output + cache_read + cache_write_5m + cache_write_1h ELSE 0 END)
 FROM usage WHERE counted = 1 AND
 """
-KEPT_SINCE = 21
-"""The schema that has sums: a store on a disk that cannot be written is read in the one it has."""
+SUMS_SINCE = 21
+"""The first schema with sums: a store on a read-only disk may be older."""
 _GROUPED = f" GROUP BY session_id, at / {DAY_MS}, model, mode"
 """The order of the index: few rows are left."""
 _NOT_SUMMED_UP = "session_id IN (SELECT id FROM session EXCEPT SELECT session_id FROM usage_sum)"
@@ -50,7 +50,7 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
             "session_id IN (SELECT id FROM session WHERE ended_at >= ? OR ended_at IS NULL)"
         )
         bindings.append(since - _SLACK_MS)
-    if conditions or schema_version(db) < KEPT_SINCE:
+    if conditions or schema_version(db) < SUMS_SINCE:
         sums = _SUMMED_UP + " AND ".join(conditions or ["true"]) + _GROUPED
     else:
         sums = _OF_ALL_TIME

@@ -1,8 +1,8 @@
 """bm25 for a search within few sessions, as a function of SQLite.
 
 SQLite's own counts the rows of each word in the whole index, for every range of rows it is asked
-for. This one is told the counts, and leaves out the words that only limit the search. For the same
-counts both give the same score.
+for. This one gets the counts as arguments, and leaves out the words that only limit the search.
+For the same counts both give the same score.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 NAME = "word_score"
 K1, B = 1.2, 0.75
 LEAST = 1e-6
-"""Weight of a word that stands in half of all rows: it tells next to nothing."""
+"""Weight of a word that stands in half of all rows: it says next to nothing."""
 
 _counts = msgspec.json.Decoder(list[int])
 
@@ -46,6 +46,6 @@ def word_score(match: Match, *parameters: Any) -> float:
 
 
 def rarity(rows: int, count: int) -> float:
-    """What a word tells that stands in `count` of all rows."""
+    """The weight of a word that is in `count` of all rows."""
     weight = math.log((rows - count + 0.5) / (count + 0.5)) if count < rows + 0.5 else 0.0
     return weight if weight > 0 else LEAST

@@ -97,8 +97,8 @@ class SqliteWriter:
     def start_over(self) -> None:
         """See store.port.Writer."""
         self.rollback()
-        for kept in (self._open, self._by_id, self._paths):
-            kept.clear()
+        for cache in (self._open, self._by_id, self._paths):
+            cache.clear()
         for noted in (self._shared, self._usage_keys, self._observed):
             noted.clear()
         self._facts, self._usages = [], []
@@ -301,7 +301,7 @@ class SqliteWriter:
         return holders
 
     def note_shared(self, fingerprints: set[int]) -> None:
-        """Fingerprints that more than one session holds: `settle` decides whose they are."""
+        """Fingerprints that more than one session holds: `settle` decides who owns them."""
         self._shared |= fingerprints
 
     def append(self, session: SessionHandle, source_id: int, drafts: list[EventDraft]) -> None:
@@ -468,9 +468,9 @@ class SqliteWriter:
 
     def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:
         """See store.port.Writer."""
-        known = value(self._db, "SELECT 1 FROM digest WHERE session_id = ?", (session_id,))
+        stored = value(self._db, "SELECT 1 FROM digest WHERE session_id = ?", (session_id,))
         self._db.execute(
-            statements.INSERT_DIGEST if known is None else statements.UPDATE_DIGEST,
+            statements.INSERT_DIGEST if stored is None else statements.UPDATE_DIGEST,
             (digest.outcome, digest.source_fingerprint, _encode(digest).decode(), session_id),
         )
         open_session = self._by_id.get(session_id)

@@ -1,17 +1,17 @@
-"""Tells messages that are made of content blocks, in Anthropic's spelling or in the AI SDK's."""
+"""Events of messages made of content blocks, in Anthropic's spelling or in the AI SDK's."""
 
 from __future__ import annotations
 
 from session_memory.adapters.claude.text import text_of
 from session_memory.adapters.common import Json, as_list, as_object, as_text
+from session_memory.adapters.emit_events import EventEmitter
 from session_memory.adapters.excerpt import compact_json
-from session_memory.adapters.tell_events import EventTeller
 
 
-class BlockTeller(EventTeller):
+class BlockEmitter(EventEmitter):
     """Adds the blocks of messages to one session."""
 
-    def tell_blocks(self, role: str, content: Json) -> None:
+    def emit_blocks(self, role: str, content: Json) -> None:
         """All blocks of one message; a text alone is one block."""
         for block in [content] if isinstance(content, str) else as_list(content):
             self._block(role, block)

@@ -1,4 +1,4 @@
-"""What a person decided on the lines that new sessions of a project are told."""
+"""Decisions of a person on the lines of a project's briefing for new sessions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Choice = Literal["pin", "correct", "retire"]
 
 
 class LineChoice(msgspec.Struct, frozen=True):
-    """One decision: tell a line for good, in other words, or no more."""
+    """One decision on a line: always show it, reword it, or retire it."""
 
     project: str
     line: str
-    """As it was told; its figures may change, and it is still the same line."""
+    """As it was shown; its figures may change, and it is still the same line."""
     choice: Choice
     text: str = ""
     """The corrected words."""
 
     @property
-    def told(self) -> str:
-        """What is told in its place."""
+    def wording(self) -> str:
+        """The words that are shown."""
         return self.text or self.line
 
 
@@ -58,7 +58,7 @@ def choose(data: Path, choice: LineChoice) -> None:
 
 
 def take_back(data: Path, project: str, line: str) -> None:
-    """Drop the decision on a line: it is told, or not, as sessions show it."""
+    """Drop the decision on a line: sessions decide again whether it is shown."""
     drop_choices(data, lambda each: each.project == project and is_same(each.line, line))
 
 
@@ -70,25 +70,25 @@ def drop_choices(data: Path, unwanted: Callable[[LineChoice], bool]) -> None:
         _write(data, left)
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same(line: str, other_line: str) -> bool:
     """Whether two lines differ in figures alone, such as how many sessions showed it."""
-    return _FIGURES.sub("0", one) == _FIGURES.sub("0", other)
+    return _FIGURES.sub("0", line) == _FIGURES.sub("0", other_line)
 
 
 def as_chosen(
     lines: Sequence[str], choices: Sequence[LineChoice]
 ) -> list[tuple[str, LineChoice | None]]:
-    """The lines that are told, with the decision on each; pinned ones even if none shows them."""
-    told: list[tuple[str, LineChoice | None]] = []
+    """The lines to show, with the decision on each; pinned ones even if no session shows them."""
+    chosen: list[tuple[str, LineChoice | None]] = []
     for line in lines:
         choice = next((each for each in choices if is_same(each.line, line)), None)
         if choice is None:
-            told.append((line, None))
+            chosen.append((line, None))
         elif choice.choice != "retire":
-            told.append((choice.text or line, choice))
-    kept = {choice.line for _, choice in told if choice}
-    lasting = [each for each in choices if each.choice != "retire" and each.line not in kept]
-    return [*told, *((each.told, each) for each in lasting)]
+            chosen.append((choice.text or line, choice))
+    shown = {choice.line for _, choice in chosen if choice}
+    lasting = [each for each in choices if each.choice != "retire" and each.line not in shown]
+    return [*chosen, *((each.wording, each) for each in lasting)]
 
 
 def _write(data: Path, choices: list[LineChoice]) -> None:

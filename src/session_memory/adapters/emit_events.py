@@ -26,7 +26,7 @@ _EXIT_CODE = re.compile(
     r"(?:\bexit(?:ed with)?(?: status)? code:? |\bexited with status )(-?\d{1,10})\b", re.I
 )
 _FAILED = re.compile(r"\s*(?:ERROR while calling tool|Error(?: executing| calling|:)|ERROR:)")
-_TELLS_OF_OTHERS = frozenset({"read", "search", "edit", "web", "plan"})
+_QUOTING_CLASSES = frozenset({"read", "search", "edit", "web", "plan"})
 _TAIL = 400
 """Characters at the end of a result in which agents state how a command ended."""
 
@@ -37,9 +37,9 @@ def stated_exit_code(text: str) -> int | None:
     Some agents never flag a failed command. What a command prints in between is its own.
     """
     for piece in (text[-_TAIL:], text[:_TAIL]):
-        found = _EXIT_CODE.findall(piece)
-        if found:
-            return int(found[-1])
+        codes = _EXIT_CODE.findall(piece)
+        if codes:
+            return int(codes[-1])
     return None
 
 
@@ -48,11 +48,11 @@ def is_stated_failure(text: str) -> bool:
     return _FAILED.match(text) is not None
 
 
-class EventTeller:
+class EventEmitter:
     """Adds events of one session to its part, in order.
 
-    `at` is the time of the record being told, None where the format has none: then an event is
-    known by its number in the session.
+    `at` is the time of the current record, None where the format has none: then an event is
+    identified by its number in the session.
     """
 
     def __init__(self, part: PartBuilder, bundle: Normalized, version: str = "") -> None:
@@ -67,7 +67,7 @@ class EventTeller:
         """The class of each call, by its id."""
 
     def add(self, kind: EventKind, origin: Origin, text: str, label: str | None = None) -> RawEvent:
-        """One event at the time of the record being told."""
+        """One event at the time of the current record."""
         number = len(self.part.events)
         event = RawEvent(self._pos, kind, origin, text, self.at, label=label)
         event.identity = f"{self.part.external_id}:{number}"
@@ -134,12 +134,12 @@ class EventTeller:
     def result(self, text: str, call_id: str, *, failed: bool = False) -> RawEvent:
         """A tool's result; what it states in words about its failure counts as well.
 
-        Not so the words of a file that was read, or of a page: they are about something else.
+        The words of a file or page that was read do not count: they are about something else.
         """
         event = self.add("tool_result", "tool", text)
         event.call_id = call_id or None
         settle_result(event, failed=failed)
-        if event.exit_code is not None and self._classes.get(call_id) in _TELLS_OF_OTHERS:
+        if event.exit_code is not None and self._classes.get(call_id) in _QUOTING_CLASSES:
             event.exit_code, event.is_error = None, failed or is_stated_failure(text)
         return event
 
