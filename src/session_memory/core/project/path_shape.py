@@ -5,6 +5,7 @@ from __future__ import annotations
 import ntpath
 import posixpath
 import re
+from functools import cache
 from typing import Protocol
 
 from session_memory.regex_cache import compiled
@@ -13,7 +14,7 @@ MAX_LEVELS = 10
 """How far above a directory a project may start (IDN-05)."""
 
 _WINDOWS = compiled(r"[A-Za-z]:[\\/]|\\\\")
-# The three below are compiled at first use: an idle sweep never asks, and would pay 5 ms for them.
+# The four below are compiled at first use: an idle sweep never needs them.
 _DRIVE = r"(?:[a-z]:|/mnt/[a-z]|/[a-z])"  # as Windows, WSL and Git Bash spell it
 _SYSTEM = r"(?:windows|program files(?: \(x86\))?|programdata)"
 _NEVER_ROOT = (
@@ -121,12 +122,17 @@ def upward(path: str) -> tuple[str, ...]:
     return tuple(levels)
 
 
+@cache
+def _cached(pattern: str) -> re.Pattern[str]:
+    return compiled(pattern, re.IGNORECASE | re.DOTALL)
+
+
 def checkout_of(path: str) -> str | None:
     """The main checkout of a directory that is named like a worktree, or None.
 
     Worktrees are deleted when their branch is merged: by then only the path shows it.
     """
-    match = re.fullmatch(_WORKTREE, path, re.IGNORECASE | re.DOTALL)
+    match = _cached(_WORKTREE).fullmatch(path)
     return match[1] if match is not None and leaf(match[1]) else None
 
 
@@ -134,14 +140,14 @@ def never_root(path: str, home: str | None) -> bool:
     """Places too broad to be one project even if something there looks like one."""
     if parent(path) == path or (home is not None and fold(path) == fold(home)):
         return True
-    return re.fullmatch(_NEVER_ROOT, fold(path), re.IGNORECASE) is not None
+    return _cached(_NEVER_ROOT).fullmatch(fold(path)) is not None
 
 
 def is_technical(path: str) -> bool:
     """Places programs are started in without anyone having chosen them (IDN-04)."""
-    return re.fullmatch(_TECHNICAL, fold(path), re.IGNORECASE | re.DOTALL) is not None
+    return _cached(_TECHNICAL).fullmatch(fold(path)) is not None
 
 
 def is_shared_ground(path: str) -> bool:
     """Places that hold many projects: homes by their shape, and the top of a system."""
-    return re.fullmatch(_SHARED_GROUND, fold(path), re.IGNORECASE) is not None
+    return _cached(_SHARED_GROUND).fullmatch(fold(path)) is not None

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import quote
 
@@ -230,9 +229,12 @@ def _apply(connection: Database, number: int, now_ms: int, new_keys: Callable[[]
 
 
 def _migration(number: int) -> str:
-    folder = Path(__file__).parents[1] / "migrations"
-    for entry in folder.glob(f"{number:04d}_*"):
-        return entry.read_text(encoding="utf-8")
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "migrations")
+    # Not Path.glob: it compiles an expression for each of them.
+    for name in os.listdir(folder):
+        if name.startswith(f"{number:04d}_"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                return file.read()
     raise StoreDamaged(f"migration {number} is not in this installation")
 
 
