@@ -1,4 +1,4 @@
-"""The work of a fleet on Spark, for who has it: the same functions, run by `mapInArrow`.
+"""The work of a fleet on Spark, for those who have it: the same functions, run by `mapInArrow`.
 
     engine = SparkEngine(spark)
     fleet = mine_all(engine, Places("s3://team/parquet", "s3://team/parquet"))

@@ -1,1 +1,1 @@
-"""Wires agents to this program and takes the wires out again, byte for byte."""
+"""Wires agents to this program and removes the wiring again, byte for byte."""

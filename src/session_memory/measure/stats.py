@@ -1,4 +1,4 @@
-"""Intervals and tests, with the standard library alone; tests hold each against scipy.
+"""Intervals and tests, with the standard library alone; tests compare each with scipy.
 
 Shares are (k, n) counts. Intervals are two-sided at a `level` such as 0.95.
 """
