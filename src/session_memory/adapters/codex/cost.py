@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.codex.state import TOKEN_PARTS, ReaderState, Record
+from session_memory.adapters.codex.records import Record
+from session_memory.adapters.codex.state import TOKEN_PARTS, ReaderState
 from session_memory.adapters.common import Json, as_count, as_object, as_text
 from session_memory.core.schema import Usage
 
@@ -29,9 +30,9 @@ def usage_record(payload: Record, at: int | None, state: ReaderState) -> Usage |
     return _usage(response, spent, at, state)
 
 
-def token_count(payload: Record, at: int | None, state: ReaderState) -> Usage | None:
+def token_count(counts: Json, at: int | None, state: ReaderState) -> Usage | None:
     """The step from the last cumulative count to this one; a repeated count adds nothing."""
-    info = as_object(payload.get("info"))
+    info = as_object(counts)
     last = _parts(info.get("last_token_usage"))
     total = _parts(info.get("total_token_usage"))
     if total is None and last is not None:  # a log that states single responses only
