@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import sub
+
 from session_memory.adapters.codex.records import Record
 from session_memory.adapters.codex.state import TOKEN_PARTS, ReaderState
 from session_memory.adapters.common import Json, as_count, as_object, as_text
@@ -60,7 +62,7 @@ def _step(
     """
     if before is None:
         return last if last and answered else [0] * TOKEN_PARTS
-    step = [a - b for a, b in zip(total, before, strict=True)]
+    step = list(map(sub, total, before))
     if min(step[:-1]) >= 0:
         return step
     return last if last and all(a <= b for a, b in zip(last, total, strict=True)) else total

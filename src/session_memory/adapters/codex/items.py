@@ -116,18 +116,18 @@ def _parts(item: Item) -> list[tuple[str, str, str]]:
     content = item.content
     parts: list[Json] = [content] if isinstance(content, str) else as_list(content)
     tags = as_object(item.tags)
-    kinds, metas = (
-        as_list(tags.get("content_item_kinds")),
-        as_list(tags.get("content_item_metadata")),
-    )
+    kinds = as_list(tags.get("content_item_kinds"))
+    metas = as_list(tags.get("content_item_metadata"))
     found: list[tuple[str, str, str]] = []
     for index, part in enumerate(parts):
         if not (text := content_text(part)):
             continue
         kind = as_text(kinds[index]) if index < len(kinds) else ""
         kind = MEDIA if is_media(part) else kind
-        meta = as_object(metas[index]) if index < len(metas) else {}
-        found.append((text, kind, as_text(as_object(meta.get("provenance")).get("type"))))
+        wrote = ""
+        if index < len(metas):
+            wrote = as_text(as_object(as_object(metas[index]).get("provenance")).get("type"))
+        found.append((text, kind, wrote))
     return found
 
 

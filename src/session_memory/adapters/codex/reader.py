@@ -180,11 +180,12 @@ class _Reading:
 
     def _item(self, row: ItemRow) -> None:
         self._thread()
-        if self._is_copied(row) and self._is_elsewhere():
+        out = self._out
+        if self._state.lineage.inherited(out.at, row.ordinal) and self._is_elsewhere():
             return
         if metadata := as_object(row.metadata):
             row.payload.metadata = metadata
-        response_item(row.payload, self._out)
+        response_item(row.payload, out)
 
     def _event(self, row: EventRow) -> None:
         part, state, event, at = self._thread(), self._state, row.payload, self._out.at
@@ -192,7 +193,7 @@ class _Reading:
         if kind in _TURN_STARTS:
             state.lineage.turn(event.turn_id or "", parse_time(event.started_at))
             state.recorded = False
-        copied = self._is_copied(row)
+        copied = state.lineage.inherited(at, row.ordinal)
         spent = token_count(event.info, at, state) if kind == "token_count" else None
         if copied:
             if self._is_elsewhere():
@@ -207,17 +208,15 @@ class _Reading:
         part, state, settings = self._thread(), self._state, row.payload
         started = parse_time(settings.get("started_at"))
         state.lineage.turn(as_text(settings.get("turn_id")), started)
-        if self._is_copied(row):
+        if state.lineage.inherited(self._out.at, row.ordinal):
             self.bundle.ignored["inherited"] += 1
         else:
             note_settings(part, settings, state, self._out.pos)
 
     def _other(self, row: OtherRow) -> None:
-        part, kind = self._thread(), row.kind
-        copied = self._is_copied(row)
-        spent = None
-        if kind == "token_usage_record":
-            spent = usage_record(row.payload, self._out.at, self._state)
+        part, state, kind, at = self._thread(), self._state, row.kind, self._out.at
+        copied = state.lineage.inherited(at, row.ordinal)
+        spent = usage_record(row.payload, at, state) if kind == "token_usage_record" else None
         handler = _HANDLERS.get(kind)
         if copied and handler is None:
             self.bundle.ignored["inherited"] += 1
@@ -231,11 +230,6 @@ class _Reading:
             self.bundle.ignored[kind] += 1
         elif kind not in _ROWS:
             self._out.opaque(kind, kind, row.payload)
-
-    def _is_copied(self, row: Row) -> bool:
-        """Whether another thread made a row."""
-        ordinal = row.ordinal if type(row.ordinal) is int else None
-        return self._state.lineage.inherited(self._out.at, ordinal)
 
     def _is_elsewhere(self) -> bool:
         """Whether a copied row is known by reference: its own thread has it, under its own time."""
