@@ -14,7 +14,7 @@ from session_memory.adapters.common import DEPTH_ERRORS, Json, as_object
 Record = dict[str, Json]
 
 
-class Item(msgspec.Struct):
+class Item(msgspec.Struct, gc=False):  # what is decoded refers to nothing above it
     """An item of the conversation as the model sees it: the fields of all its kinds."""
 
     type: str = ""
@@ -36,7 +36,7 @@ class Item(msgspec.Struct):
     """What stands around the item in its row."""
 
 
-class ClientEvent(msgspec.Struct):
+class ClientEvent(msgspec.Struct, gc=False):
     """What the client says of a thread, or a finished item in it: the fields of all their kinds."""
 
     type: str = ""
@@ -107,7 +107,7 @@ class Settings(TypedDict, total=False):
     service_tier: Json
 
 
-class Row(msgspec.Struct, kw_only=True, tag_field="type"):
+class Row(msgspec.Struct, kw_only=True, tag_field="type", gc=False):
     """One line of a rollout file: when it was written, and its number where it has one."""
 
     timestamp: Json = None
