@@ -141,7 +141,7 @@ class _Reading:
         else:
             self.bundle.ignored["state"] += 1
         if self._out.events:
-            self._keep()
+            self._keep(self._thread())
 
     def result(self, too_long: int) -> Normalized:
         """Everything read, as one bundle."""
@@ -163,32 +163,33 @@ class _Reading:
     def _row(self, row: Row) -> None:
         self.bundle.records += 1
         out = self._out
+        if isinstance(row, HeaderRow):
+            self._session(row.payload, out.at)
+            return
+        part = self._part or self._thread()
         if isinstance(row, ItemRow):
             self._item(row)
         elif isinstance(row, EventRow):
-            self._event(row)
-        elif isinstance(row, HeaderRow):
-            self._session(row.payload, out.at)
+            self._event(row, part)
         elif isinstance(row, TurnRow):
-            self._turn(row)
+            self._turn(row, part)
         elif isinstance(row, OtherRow):
-            self._other(row)
+            self._other(row, part)
         if out.events:
-            part = self._keep()
+            self._keep(part)
             if out.at is not None and self._state.lineage.owner == part.external_id:
                 part.note_time(out.at, out.pos)
 
     def _item(self, row: ItemRow) -> None:
-        self._thread()
         out = self._out
         if self._state.lineage.inherited(out.at, row.ordinal) and self._is_elsewhere():
             return
-        if metadata := as_object(row.metadata):
-            row.payload.metadata = metadata
+        if row.metadata:
+            row.payload.metadata = as_object(row.metadata)
         response_item(row.payload, out)
 
-    def _event(self, row: EventRow) -> None:
-        part, state, event, at = self._thread(), self._state, row.payload, self._out.at
+    def _event(self, row: EventRow, part: PartBuilder) -> None:
+        state, event, at = self._state, row.payload, self._out.at
         kind = event.type
         if kind in _TURN_STARTS:
             state.lineage.turn(event.turn_id or "", parse_time(event.started_at))
@@ -204,8 +205,8 @@ class _Reading:
             note_event(part, event, state, self._out.pos)
         event_msg(event, self._out)
 
-    def _turn(self, row: TurnRow) -> None:
-        part, state, settings = self._thread(), self._state, row.payload
+    def _turn(self, row: TurnRow, part: PartBuilder) -> None:
+        state, settings = self._state, row.payload
         started = parse_time(settings.get("started_at"))
         state.lineage.turn(as_text(settings.get("turn_id")), started)
         if state.lineage.inherited(self._out.at, row.ordinal):
@@ -213,8 +214,8 @@ class _Reading:
         else:
             note_settings(part, settings, state, self._out.pos)
 
-    def _other(self, row: OtherRow) -> None:
-        part, state, kind, at = self._thread(), self._state, row.kind, self._out.at
+    def _other(self, row: OtherRow, part: PartBuilder) -> None:
+        state, kind, at = self._state, row.kind, self._out.at
         copied = state.lineage.inherited(at, row.ordinal)
         spent = usage_record(row.payload, at, state) if kind == "token_usage_record" else None
         handler = _HANDLERS.get(kind)
@@ -259,15 +260,13 @@ class _Reading:
                 self._out.hold(fields)
                 response_item(item_of(fields), self._out)
 
-    def _keep(self) -> PartBuilder:
+    def _keep(self, part: PartBuilder) -> None:
         """Give the events of a record to their thread; what is unknown is one of them, too."""
         out = self._out
         for what in out.unknown:
             self.bundle.unknown[self._state.version, what] += 1
         out.unknown.clear()
-        part = self._thread()
         part.events += out.events
-        return part
 
 
 def _is_whole(record: Record) -> bool:
