@@ -267,6 +267,56 @@ def test_errors_rollbacks_and_names_are_kept() -> None:
     assert facts(only(bundle))["title.custom"] == "Fix the shop"
 
 
+def test_a_field_of_another_type_costs_that_field_alone() -> None:
+    log = CodexLog(1).header()
+    log.item({"type": "function_call", "name": 5, "arguments": '{"cmd":"ls"}', "call_id": "c"})
+    log.item({"type": "function_call_output", "id": [], "call_id": "c", "output": "done"})
+    log.event("agent_message", message="said", id=7)
+    log.finished("Plan", text="first this", id=None)
+    found = only(parse_log(log)).events
+    assert [(event.kind, event.text, event.call_id) for event in found] == [
+        ("tool_call", '{"cmd":"ls"}', "c"),
+        ("tool_result", "done", "c"),
+        ("assistant_text", "said", None),
+        ("assistant_text", "first this", None),
+    ]
+    assert found[0].tool is None
+
+
+def test_what_is_kept_as_it_is_has_the_fields_that_are_never_read() -> None:
+    log = CodexLog(1).header()
+    log.item({"type": "novel", "odd": [1]}, metadata={"shard": 3})
+    log.event("thread_goal_updated", turn_id="t", goal={"text": "ship"})
+    log.finished("ExitedReviewMode", review="fine")
+    texts = [text for _, _, text in said(parse_log(log))]
+    assert texts[:2] == [
+        '{"type":"novel","odd":[1],"_metadata":{"shard":3}}',
+        '{"goal":{"text":"ship"}}',
+    ]
+    assert '"review":"fine"' in texts[2]
+
+
+def test_only_an_event_names_a_thread_or_sets_its_model() -> None:
+    log = CodexLog(1).header().turn()
+    log.event("thread_name_updated", thread_name="Fix the shop")
+    log.row("world_state", {"type": "thread_name_updated", "thread_name": "no"})
+    log.row("compacted", {"type": "thread_settings_applied", "thread_settings": {"model": "no"}})
+    known = facts(only(parse_log(log)))
+    assert (known["title.custom"], known["model"]) == ("Fix the shop", MODEL)
+
+
+def test_exit_codes_and_patched_files_stand_at_the_beginning_of_a_line() -> None:
+    log = CodexLog(1).header()
+    patch = "*** Begin Patch\n*** Update File: a.py \n+*** Add File: no\n**** Add File: no\n"
+    patch += "*** Move to: b.py\n*** Delete File: c.py"
+    log.item({"type": "custom_tool_call", "name": "apply_patch", "input": patch, "call_id": "c"})
+    text = "Wall time: 1\nlast Exit code: 3\nExit code: 4 or 5\nExit code: 6\nOutput:\nExit code: 7"
+    log.item(output("c", text))
+    found = only(parse_log(log)).events
+    assert found[0].files == ("a.py", "b.py", "c.py")
+    assert (found[1].exit_code, found[1].is_error) == (6, True)
+
+
 def test_a_damaged_line_is_counted_and_whole_rows_in_it_are_kept() -> None:
     log = CodexLog(1).header().prompt("first").prompt("second")
     lines = log.dump().splitlines()

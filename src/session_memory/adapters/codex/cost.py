@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.codex.state import TOKEN_PARTS, ReaderState, Record
+from operator import sub
+
+from session_memory.adapters.codex.records import Record
+from session_memory.adapters.codex.state import TOKEN_PARTS, ReaderState
 from session_memory.adapters.common import Json, as_count, as_object, as_text
 from session_memory.core.schema import Usage
 
@@ -29,12 +32,12 @@ def usage_record(payload: Record, at: int | None, state: ReaderState) -> Usage |
     return _usage(response, spent, at, state)
 
 
-def token_count(payload: Record, at: int | None, state: ReaderState) -> Usage | None:
+def token_count(counts: Json, at: int | None, state: ReaderState) -> Usage | None:
     """The step from the last cumulative count to this one; a repeated count adds nothing."""
-    info = as_object(payload.get("info"))
-    last = _parts(info.get("last_token_usage"))
+    info = as_object(counts)
+    stated = info.get("last_token_usage")
     total = _parts(info.get("total_token_usage"))
-    if total is None and last is not None:  # a log that states single responses only
+    if total is None and (last := _parts(stated)):  # a log that states single responses only
         total = [a + b for a, b in zip(state.totals or [0] * TOKEN_PARTS, last, strict=True)]
     if total is None or not any(total[:-1]):  # a window size in the place of a count
         return None
@@ -42,26 +45,25 @@ def token_count(payload: Record, at: int | None, state: ReaderState) -> Usage | 
     answered, state.answered = state.answered, False
     if state.recorded:
         return None
-    spent = _step(before, total, last, answered)
+    spent = _step(before, total, stated, answered)
     if not any(spent[:-1]):
         return None
     key = ":".join([state.lineage.owner, *map(str, total)])
     return _usage(key, spent, at, state, as_text(info.get("model")))
 
 
-def _step(
-    before: list[int] | None, total: list[int], last: list[int] | None, answered: bool
-) -> list[int]:
+def _step(before: list[int] | None, total: list[int], stated: Json, answered: bool) -> list[int]:
     """What was spent since `before`.
 
     A fork that only points at its parent starts from counts we do not have, and a count that goes
     down has lost its start: in both cases the response says itself what it cost.
     """
     if before is None:
-        return last if last and answered else [0] * TOKEN_PARTS
-    step = [a - b for a, b in zip(total, before, strict=True)]
+        return (_parts(stated) if answered else None) or [0] * TOKEN_PARTS
+    step = list(map(sub, total, before))
     if min(step[:-1]) >= 0:
         return step
+    last = _parts(stated)
     return last if last and all(a <= b for a, b in zip(last, total, strict=True)) else total
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from session_memory.adapters.codex.items import (
-    Handler,
     add_pieces,
     as_shell,
     call,
@@ -12,37 +13,42 @@ from session_memory.adapters.codex.items import (
     think,
     web_search,
 )
-from session_memory.adapters.codex.state import Emitter, Outcome, Record
+from session_memory.adapters.codex.records import ClientEvent, Record, event_of
+from session_memory.adapters.codex.state import Emitter, Outcome
 from session_memory.adapters.codex.text import content_text, split_user_text
 from session_memory.adapters.common import Json, as_list, as_object, as_text
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 
+Handler = Callable[[ClientEvent, Emitter], None]
 
-def event_msg(payload: Record, out: Emitter) -> None:
+
+def event_msg(event: ClientEvent, out: Emitter) -> None:
     """One event; most of them tell again what a `response_item` holds."""
-    kind = as_text(payload.get("type"))
+    kind = event.type
     if kind == "item_completed":
-        _item(as_object(payload.get("item")), out)
+        _item(as_object(event.item), out)
         return
     handler = _EVENTS.get(kind)
     if handler is not None:
-        handler(payload, out)
+        handler(event, out)
     elif kind in _SILENT or kind.endswith(_SILENT_ENDS):
         out.ignored[f"event_msg/{kind}"] += 1
     else:
-        out.opaque(f"event_msg/{kind}", kind or "event_msg", payload)
+        out.opaque(f"event_msg/{kind}", kind or "event_msg", out.whole())
 
 
-def _item(item: Record, out: Emitter) -> None:
+def _item(fields: Record, out: Emitter) -> None:
     """A finished item, as paginated threads write instead of single events."""
-    kind = as_text(item.get("type"))
+    item = event_of(fields)
+    kind = item.type
     handler = _FINISHED.get(kind)
     if handler is not None:
+        out.hold(fields)
         handler(item, out)
     elif kind in _SILENT_ITEMS:
         out.ignored[f"item_completed/{kind}"] += 1
     else:
-        out.opaque(f"item_completed/{kind}", kind or "item_completed", item)
+        out.opaque(f"item_completed/{kind}", kind or "item_completed", fields)
 
 
 def compacted(payload: Record, out: Emitter) -> None:
@@ -67,12 +73,12 @@ def inter_agent(payload: Record, out: Emitter) -> None:
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _user(payload: Record, out: Emitter) -> None:
-    _prompt([as_text(payload.get("message"))], out)
+def _user(event: ClientEvent, out: Emitter) -> None:
+    _prompt([event.message or ""], out)
 
 
-def _user_item(item: Record, out: Emitter) -> None:
-    _prompt([content_text(part) for part in as_list(item.get("content"))], out)
+def _user_item(item: ClientEvent, out: Emitter) -> None:
+    _prompt([content_text(part) for part in as_list(item.content)], out)
 
 
 def _prompt(texts: list[str], out: Emitter) -> None:
@@ -83,35 +89,35 @@ def _prompt(texts: list[str], out: Emitter) -> None:
     add_pieces([piece for text in texts for piece in split_user_text(text)], out)
 
 
-def _agent(payload: Record, out: Emitter) -> None:
-    if text := as_text(payload.get("message")):
+def _agent(event: ClientEvent, out: Emitter) -> None:
+    if text := event.message:
         say([text], "event", out)
 
 
-def _agent_item(item: Record, out: Emitter) -> None:
-    texts = [text for part in as_list(item.get("content")) if (text := content_text(part))]
+def _agent_item(item: ClientEvent, out: Emitter) -> None:
+    texts = [text for part in as_list(item.content) if (text := content_text(part))]
     if texts:
         say(texts, "event", out)
 
 
-def _plan_item(item: Record, out: Emitter) -> None:
-    if text := as_text(item.get("text")):
+def _plan_item(item: ClientEvent, out: Emitter) -> None:
+    if text := item.text:
         out.add("assistant_text", out.speaker, text, "plan")
 
 
-def _thought(payload: Record, out: Emitter) -> None:
-    if text := as_text(payload.get("text")):
+def _thought(event: ClientEvent, out: Emitter) -> None:
+    if text := event.text:
         think([text], "event", out)
 
 
-def _reasoning_item(item: Record, out: Emitter) -> None:
-    parts = [*as_list(item.get("summary_text")), *as_list(item.get("raw_content"))]
+def _reasoning_item(item: ClientEvent, out: Emitter) -> None:
+    parts = [*as_list(item.summary_text), *as_list(item.raw_content)]
     if texts := [text for part in parts if (text := content_text(part))]:
         think(texts, "event", out)
 
 
-def _hook_item(item: Record, out: Emitter) -> None:
-    for part in as_list(item.get("fragments")):
+def _hook_item(item: ClientEvent, out: Emitter) -> None:
+    for part in as_list(item.fragments):
         if (text := content_text(part)) and not out.state.twin("event", "user", [text]):
             out.add("injected", "harness", text, "hook_feedback")
 
@@ -119,36 +125,35 @@ def _hook_item(item: Record, out: Emitter) -> None:
 # --- turns and notices ----------------------------------------------------------------------------
 
 
-def _aborted(payload: Record, out: Emitter) -> None:
-    reason = as_text(payload.get("reason")) or "interrupted"
+def _aborted(event: ClientEvent, out: Emitter) -> None:
+    reason = event.reason or "interrupted"
     if reason == "interrupted":
         out.add("system", "user", "turn aborted: interrupted", "interrupted")
     else:
         out.add("system", "harness", f"turn aborted: {reason}", "turn_aborted")
 
 
-def _complete(payload: Record, out: Emitter) -> None:
-    error = as_object(payload.get("error"))
+def _complete(event: ClientEvent, out: Emitter) -> None:
+    error = as_object(event.error)
     if text := as_text(error.get("message")):
         out.add("error", "harness", text, "turn_error").is_error = True
     else:
         out.ignored["event_msg/task_complete"] += 1
 
 
-def _error(payload: Record, out: Emitter) -> None:
-    text = as_text(payload.get("message")) or compact_json(payload, EXCERPT)
-    out.add("error", "harness", text, as_text(payload.get("type"))).is_error = True
+def _error(event: ClientEvent, out: Emitter) -> None:
+    text = event.message or compact_json(out.whole(), EXCERPT)
+    out.add("error", "harness", text, event.type).is_error = True
 
 
-def _notice(payload: Record, out: Emitter) -> None:
+def _notice(event: ClientEvent, out: Emitter) -> None:
     """Something the client did: a rollback, a review, an undo, a goal."""
-    kind = as_text(payload.get("type"))
-    fields = {name: value for name, value in payload.items() if name not in ("type", "turn_id")}
-    text = as_text(payload.get("message")) or compact_json(fields, EXCERPT)
-    out.add("system", "harness", text, kind)
+    fields = {name: value for name, value in out.whole().items() if name not in ("type", "turn_id")}
+    text = event.message or compact_json(fields, EXCERPT)
+    out.add("system", "harness", text, event.type)
 
 
-def _compaction(payload: Record, out: Emitter) -> None:
+def _compaction(event: ClientEvent, out: Emitter) -> None:
     if out.state.twin("event", "compaction", [""]):
         out.ignored["told_twice"] += 1
     else:
@@ -158,25 +163,23 @@ def _compaction(payload: Record, out: Emitter) -> None:
 # --- ends of calls --------------------------------------------------------------------------------
 
 
-def _command(fields: Record, out: Emitter) -> None:
+def _command(event: ClientEvent, out: Emitter) -> None:
     """A command that ended: lends its exit code to the output, or stands for a nested call."""
-    code = fields.get("exit_code")
-    status = as_text(fields.get("status"))
+    code = event.exit_code
+    status = event.status
     end = Outcome(
         exit_code=code if type(code) is int else None,
         failed=status in ("failed", "declined") or code not in (None, 0),
         denied=status == "declined",
     )
-    text = as_text(fields.get("aggregated_output"))
-    if not text:
-        text = "\n".join(filter(None, (as_text(fields.get(s)) for s in ("stdout", "stderr"))))
-    call_id = _id(fields)
+    text = event.aggregated_output or _printed(event)
+    call_id = _id(event)
     if call_id in out.state.running:
         _late(call_id, end, text, out)
     elif not _lent(call_id, end, out):
         as_shell(
-            call(out, "exec_command", compact_json(fields.get("command")), call_id),
-            fields.get("command"),
+            call(out, "exec_command", compact_json(event.command), call_id),
+            event.command,
         )
         _result(call_id, end, text, out)
 
@@ -190,55 +193,56 @@ def _late(call_id: str, end: Outcome, text: str, out: Emitter) -> None:
         _result(call_id, end, text, out)
 
 
-def _patch(fields: Record, out: Emitter) -> None:
-    changes = as_object(fields.get("changes"))
+def _patch(event: ClientEvent, out: Emitter) -> None:
+    changes = as_object(event.changes)
     moved = (as_text(as_object(change).get("move_path")) for change in changes.values())
     files = tuple(dict.fromkeys([*changes, *filter(None, moved)]))
-    status = as_text(fields.get("status"))
+    status = event.status
     end = Outcome(
-        failed=fields.get("success") is False or status in ("failed", "declined"),
+        failed=event.success is False or status in ("failed", "declined"),
         denied=status == "declined",
         files=files,
     )
-    call_id = _id(fields)
+    call_id = _id(event)
     if not _lent(call_id, end, out):
         call(out, "apply_patch", compact_json(changes), call_id).files = files
-        texts = (as_text(fields.get(stream)) for stream in ("stdout", "stderr"))
-        _result(call_id, end, "\n".join(filter(None, texts)), out)
+        _result(call_id, end, _printed(event), out)
 
 
-def _mcp_end(payload: Record, out: Emitter) -> None:
-    asked, result = as_object(payload.get("invocation")), as_object(payload.get("result"))
+def _mcp_end(event: ClientEvent, out: Emitter) -> None:
+    asked, result = event_of(as_object(event.invocation)), as_object(event.result)
     good = as_object(result.get("Ok"))
     failed = "Err" in result or good.get("isError") is True
-    _tool_end(payload, asked, good.get("content") or result.get("Err"), failed, out)
+    _tool_end(event, asked, good.get("content") or result.get("Err"), failed, out)
 
 
-def _mcp_item(item: Record, out: Emitter) -> None:
-    result, error = as_object(item.get("result")), as_object(item.get("error"))
-    failed = as_text(item.get("status")) == "failed" or result.get("isError") is True
+def _mcp_item(item: ClientEvent, out: Emitter) -> None:
+    result, error = as_object(item.result), as_object(item.error)
+    failed = item.status == "failed" or result.get("isError") is True
     _tool_end(item, item, result.get("content") or error.get("message"), failed or bool(error), out)
 
 
-def _dynamic_end(payload: Record, out: Emitter) -> None:
+def _dynamic_end(event: ClientEvent, out: Emitter) -> None:
     """The answer of a tool that the app around Codex brought along."""
-    content = payload.get("content_items") or payload.get("contentItems") or payload.get("error")
-    _tool_end(payload, payload, content, payload.get("success") is False, out)
+    content = event.content_items or event.content_items_camel or event.error
+    _tool_end(event, event, content, event.success is False, out)
 
 
-def _tool_end(fields: Record, asked: Record, content: Json, failed: bool, out: Emitter) -> None:
-    call_id, end = _id(fields), Outcome(failed=failed)
+def _tool_end(
+    event: ClientEvent, asked: ClientEvent, content: Json, failed: bool, out: Emitter
+) -> None:
+    call_id, end = _id(event), Outcome(failed=failed)
     if _lent(call_id, end, out):
         return
-    server, name = as_text(asked.get("server")), as_text(asked.get("tool"))
-    tool = f"mcp__{server}__{name}" if server else name
-    call(out, tool, compact_json(asked.get("arguments")), call_id)
+    tool = asked.tool or ""
+    tool = f"mcp__{asked.server}__{tool}" if asked.server else tool
+    call(out, tool, compact_json(asked.arguments), call_id)
     parts: list[Json] = [content] if isinstance(content, str) else as_list(content)
     _result(call_id, end, "\n".join(filter(None, map(content_text, parts))), out)
 
 
-def _web_end(fields: Record, out: Emitter) -> None:
-    web_search(fields.get("action") or fields.get("query"), _id(fields), "event", out)
+def _web_end(event: ClientEvent, out: Emitter) -> None:
+    web_search(event.action or event.query, _id(event), "event", out)
 
 
 def _lent(call_id: str, end: Outcome, out: Emitter) -> bool:
@@ -258,9 +262,12 @@ def _result(call_id: str, end: Outcome, text: str, out: Emitter) -> None:
     event.exit_code, event.is_error, event.files = end.exit_code, end.failed, end.files
 
 
-def _id(fields: Record) -> str:
-    names = ("call_id", "callId", "id")
-    return next((found for name in names if (found := as_text(fields.get(name)))), "")
+def _id(event: ClientEvent) -> str:
+    return event.call_id or event.call_id_camel or event.id or ""
+
+
+def _printed(event: ClientEvent) -> str:
+    return "\n".join(filter(None, (event.stdout, event.stderr)))
 
 
 _EVENTS: dict[str, Handler] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from session_memory.adapters.codex.state import Emitter, Record, Side
+from session_memory.adapters.codex.records import Item
+from session_memory.adapters.codex.state import Emitter, Side
 from session_memory.adapters.codex.text import (
     command_line,
     content_text,
@@ -26,19 +27,19 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.excerpt import Piece, compact_json, excerpt
 
-Handler = Callable[[Record, Emitter], None]
+Handler = Callable[[Item, Emitter], None]
 
 
-def response_item(payload: Record, out: Emitter) -> None:
+def response_item(item: Item, out: Emitter) -> None:
     """One item of the conversation as the model sees it."""
-    kind = as_text(payload.get("type"))
+    kind = item.type
     handler = ITEMS.get(kind)
     if handler is not None:
-        handler(payload, out)
+        handler(item, out)
     elif kind in _OPAQUE:
         out.ignored[f"response_item/{kind}"] += 1
     else:
-        out.opaque(f"response_item/{kind}", kind or "response_item", payload)
+        out.opaque(f"response_item/{kind}", kind or "response_item", out.whole())
 
 
 MEDIA = "media"
@@ -48,24 +49,23 @@ MEDIA = "media"
 # --- messages -------------------------------------------------------------------------------------
 
 
-def _message(payload: Record, out: Emitter) -> None:
-    role = payload.get("role")
-    if role == "assistant":
-        _answer(payload, out)
-    elif role == "user":
-        _user_message(payload, out)
+def _message(item: Item, out: Emitter) -> None:
+    if item.role == "assistant":
+        _answer(item, out)
+    elif item.role == "user":
+        _user_message(item, out)
     else:
-        for text, kind, _ in _parts(payload):
+        for text, kind, _ in _parts(item):
             label = injected_label(text, kind)
             out.add("injected", "harness", shortened(label, text), label)
 
 
-def _answer(payload: Record, out: Emitter) -> None:
-    texts = [text for text, _, _ in _parts(payload)]
+def _answer(item: Item, out: Emitter) -> None:
+    texts = [text for text, _, _ in _parts(item)]
     if not texts:
         out.ignored["empty_text"] += 1
         return
-    if as_object(payload.get("_metadata")).get("compaction_output") is True:
+    if as_object(item.metadata).get("compaction_output") is True:
         out.ignored["compaction_output"] += 1  # the row `compacted` has it too
     else:
         say(texts, "item", out)
@@ -81,11 +81,11 @@ def say(texts: list[str], side: Side, out: Emitter) -> None:
         out.add("assistant_text", out.speaker, text)
 
 
-def _user_message(payload: Record, out: Emitter) -> None:
+def _user_message(item: Item, out: Emitter) -> None:
     """Provenance, where the log has it, knows who wrote a part; else its words do."""
     pieces: list[Piece] = []
     typed: list[str] = []
-    for text, kind, wrote in _parts(payload):
+    for text, kind, wrote in _parts(item):
         if kind == MEDIA:
             found = [Piece("other", "user", "image", text)]
         elif wrote in ("", "user"):
@@ -111,23 +111,23 @@ def add_pieces(pieces: list[Piece], out: Emitter) -> None:
         out.add(piece.kind, piece.origin, piece.text, piece.label)
 
 
-def _parts(payload: Record) -> list[tuple[str, str, str]]:
+def _parts(item: Item) -> list[tuple[str, str, str]]:
     """(text, kind, who wrote it) of each part that has text; the last two from 0.166 on."""
-    content = payload.get("content")
+    content = item.content
     parts: list[Json] = [content] if isinstance(content, str) else as_list(content)
-    tags = as_object(payload.get("internal_chat_message_metadata_passthrough"))
-    kinds, metas = (
-        as_list(tags.get("content_item_kinds")),
-        as_list(tags.get("content_item_metadata")),
-    )
+    tags = as_object(item.tags)
+    kinds = as_list(tags.get("content_item_kinds"))
+    metas = as_list(tags.get("content_item_metadata"))
     found: list[tuple[str, str, str]] = []
     for index, part in enumerate(parts):
         if not (text := content_text(part)):
             continue
         kind = as_text(kinds[index]) if index < len(kinds) else ""
         kind = MEDIA if is_media(part) else kind
-        meta = as_object(metas[index]) if index < len(metas) else {}
-        found.append((text, kind, as_text(as_object(meta.get("provenance")).get("type"))))
+        wrote = ""
+        if index < len(metas):
+            wrote = as_text(as_object(as_object(metas[index]).get("provenance")).get("type"))
+        found.append((text, kind, wrote))
     return found
 
 
@@ -136,9 +136,9 @@ def forms(texts: list[str]) -> list[str]:
     return texts if len(texts) < 2 else [*texts, "".join(texts), "\n".join(texts)]
 
 
-def _reasoning(payload: Record, out: Emitter) -> None:
+def _reasoning(item: Item, out: Emitter) -> None:
     """Summaries only: the thoughts themselves are encrypted."""
-    parts = [*as_list(payload.get("summary")), *as_list(payload.get("content"))]
+    parts = [*as_list(item.summary), *as_list(item.content)]
     think([text for part in parts if (text := content_text(part))], "item", out)
 
 
@@ -154,9 +154,9 @@ def think(texts: list[str], side: Side, out: Emitter) -> None:
             out.add("reasoning", out.speaker, text)
 
 
-def _agent_message(payload: Record, out: Emitter) -> None:
+def _agent_message(item: Item, out: Emitter) -> None:
     """A message between agents."""
-    texts = [text for text, _, _ in _parts(payload)]
+    texts = [text for text, _, _ in _parts(item)]
     if texts:
         out.add("injected", "agent", "\n".join(texts), "agent_message")
     else:
@@ -175,11 +175,11 @@ def call(out: Emitter, tool: str, text: str, call_id: str | None) -> RawEvent:
     return event
 
 
-def _function_call(payload: Record, out: Emitter) -> None:
-    name, space = as_text(payload.get("name")), as_text(payload.get("namespace"))
+def _function_call(item: Item, out: Emitter) -> None:
+    name, space = item.name or "", item.namespace or ""
     tool = f"{space}__{name}" if space.startswith("mcp__") else name
-    text = _argument_text(payload.get("arguments"))
-    event = call(out, tool, text, _call_id(payload))
+    text = _argument_text(item.arguments)
+    event = call(out, tool, text, _call_id(item))
     out.state.open_call(event.call_id, tool)
     out.state.answered = True
     if event.tool_class not in ("shell", "read", "edit"):
@@ -202,10 +202,10 @@ def as_shell(event: RawEvent, command: Json) -> None:
         event.command = line or None
 
 
-def _custom_tool_call(payload: Record, out: Emitter) -> None:
-    tool = as_text(payload.get("name"))
-    text = _argument_text(payload.get("input"))
-    event = call(out, tool, text, _call_id(payload))
+def _custom_tool_call(item: Item, out: Emitter) -> None:
+    tool = item.name or ""
+    text = _argument_text(item.input)
+    event = call(out, tool, text, _call_id(item))
     out.state.open_call(event.call_id, tool)
     out.state.answered = True
     if event.tool_class == "edit":
@@ -214,29 +214,29 @@ def _custom_tool_call(payload: Record, out: Emitter) -> None:
         event.tool_class = "other"
 
 
-def _local_shell_call(payload: Record, out: Emitter) -> None:
-    action = as_object(payload.get("action"))
-    event = call(out, "local_shell", compact_json(action), _call_id(payload))
+def _local_shell_call(item: Item, out: Emitter) -> None:
+    action = as_object(item.action)
+    event = call(out, "local_shell", compact_json(action), _call_id(item))
     out.state.open_call(event.call_id, "local_shell")
     out.state.answered = True
     as_shell(event, action.get("command"))
 
 
-def _tool_search_call(payload: Record, out: Emitter) -> None:
-    event = call(out, "tool_search", _argument_text(payload.get("arguments")), _call_id(payload))
+def _tool_search_call(item: Item, out: Emitter) -> None:
+    event = call(out, "tool_search", _argument_text(item.arguments), _call_id(item))
     out.state.open_call(event.call_id, "tool_search")
 
 
-def _tool_search_output(payload: Record, out: Emitter) -> None:
+def _tool_search_output(item: Item, out: Emitter) -> None:
     """Names only: the descriptions are the same for every search."""
-    names = [as_text(as_object(tool).get("name")) for tool in as_list(payload.get("tools"))]
+    names = [as_text(as_object(tool).get("name")) for tool in as_list(item.tools)]
     event = out.add("tool_result", "tool", "\n".join(filter(None, names)))
-    event.call_id = _call_id(payload)
+    event.call_id = _call_id(item)
     out.state.calls.pop(event.call_id or "", None)
 
 
-def _web_search_call(payload: Record, out: Emitter) -> None:
-    web_search(payload.get("action"), as_text(payload.get("id")), "item", out)
+def _web_search_call(item: Item, out: Emitter) -> None:
+    web_search(item.action, item.id or "", "item", out)
 
 
 def web_search(action: Json, call_id: str, side: Side, out: Emitter) -> None:
@@ -248,21 +248,21 @@ def web_search(action: Json, call_id: str, side: Side, out: Emitter) -> None:
     call(out, "web_search", text, call_id or None)
 
 
-def _image_call(payload: Record, out: Emitter) -> None:
-    text = as_text(payload.get("revised_prompt"))
-    call(out, "image_generation", text, as_text(payload.get("id")) or None)
+def _image_call(item: Item, out: Emitter) -> None:
+    text = item.revised_prompt or ""
+    call(out, "image_generation", text, item.id or None)
 
 
-def _output(payload: Record, out: Emitter) -> None:
+def _output(item: Item, out: Emitter) -> None:
     """An output, with what events said about the end of its call before it came."""
-    given = read_output(payload.get("output"))
-    call_id = _call_id(payload)
+    given = read_output(item.output)
+    call_id = _call_id(item)
     event = out.add("tool_result", "tool", given.text, given.label)
     event.call_id = call_id
     event.exit_code, event.is_error = given.exit_code, given.failed
     ended = out.state.calls.pop(call_id, None) if call_id else None
     if ended is None:
-        event.tool = as_text(payload.get("name")) or None
+        event.tool = item.name or "" or None
         return
     if ended.exit_code is not None:
         event.exit_code = ended.exit_code
@@ -273,17 +273,17 @@ def _output(payload: Record, out: Emitter) -> None:
         out.state.left_running(call_id)
 
 
-def _call_id(payload: Record) -> str | None:
-    return as_text(payload.get("call_id")) or as_text(payload.get("id")) or None
+def _call_id(item: Item) -> str | None:
+    return item.call_id or item.id or None
 
 
 def _argument_text(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else compact_json(value)
 
 
-def _compaction(payload: Record, out: Emitter) -> None:
+def _compaction(item: Item, out: Emitter) -> None:
     """A summary by the provider's servers: opaque; the row `compacted` has the text."""
-    text = as_text(payload.get("summary"))
+    text = as_text(item.summary)
     if text and not out.state.twin("item", "compaction", [""]):
         out.add("compaction", "harness", excerpt(text), "compaction")
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from session_memory.adapters.common import Json
+
 BURST_MS = 1000
 """Copies that carry no time of their own are written within this time of the file's first line."""
 
@@ -58,9 +60,9 @@ class Lineage(msgspec.Struct):
         elif self.made_at is not None:  # older than every thread named here
             self.owner = next(iter(self.others))
 
-    def inherited(self, at: int | None, ordinal: int | None) -> bool:
+    def inherited(self, at: int | None, ordinal: Json) -> bool:
         """True for a line that another thread made, or that stands before this one's own."""
-        if ordinal is not None and ordinal < self.own_from:
+        if type(ordinal) is int and ordinal < self.own_from:
             return True
         if self.owner != self.thread:
             self.dated = self.dated or self.keeps_time(at)

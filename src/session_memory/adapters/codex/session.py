@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
 
 from session_memory.adapters.codex.files import is_revert
-from session_memory.adapters.codex.state import ReaderState, Record
+from session_memory.adapters.codex.records import ClientEvent, Header, Settings
+from session_memory.adapters.codex.state import ReaderState
 from session_memory.adapters.common import Json, as_object, as_text, parse_time
 from session_memory.adapters.gather import PartBuilder
 from session_memory.core.pricing import special_mode
@@ -18,7 +20,7 @@ SETTINGS = frozenset({"thread_name_updated", "thread_settings_applied"})
 
 
 def note_session(
-    part: PartBuilder, header: Record, state: ReaderState, path: str, pos: int
+    part: PartBuilder, header: Header, state: ReaderState, path: str, pos: int
 ) -> None:
     """Read a thread's own header; instructions and tool lists in it are the same every time."""
     kind = source_kind(header)
@@ -50,7 +52,7 @@ def note_session(
 
 
 def _note_history(
-    part: PartBuilder, header: Record, state: ReaderState, path: str, pos: int
+    part: PartBuilder, header: Header, state: ReaderState, path: str, pos: int
 ) -> None:
     """A fork points at its parent's history, or begins with a copy of it."""
     base = as_object(header.get("history_base"))
@@ -72,30 +74,28 @@ def _note_history(
     lineage.own_from = first if type(first) is int else 0
 
 
-def note_settings(
-    part: PartBuilder, kind: str, payload: Record, state: ReaderState, pos: int
-) -> None:
-    """Model and working directory change from turn to turn; a name may come at any time."""
-    said = payload.get("type")
-    if kind == "turn_context":
-        fields = payload
-    elif said == "thread_settings_applied":
-        fields = as_object(payload.get("thread_settings"))
-    else:
-        if said == "thread_name_updated":
-            part.note("title.custom", as_text(payload.get("thread_name")), pos)
-        return
+def note_settings(part: PartBuilder, fields: Settings, state: ReaderState, pos: int) -> None:
+    """Model and working directory change from turn to turn."""
     if model := as_text(fields.get("model")):
         state.model = model
         part.note("model", model, pos)
-    if kind != "turn_context" or "service_tier" in fields:  # the settings are always whole
-        tier = special_mode(fields.get("service_tier"))
+    if "service_tier" in fields:
+        tier = special_mode(fields["service_tier"])
         state.mode = "priority" if tier == "fast" else tier  # Codex's name for that service tier
     if cwd := as_text(fields.get("cwd")):
         part.note("cwd", cwd, pos)
 
 
-def source_kind(header: Record) -> SourceKind:
+def note_event(part: PartBuilder, event: ClientEvent, state: ReaderState, pos: int) -> None:
+    """New settings, which are always whole, or a name; both may come at any time."""
+    if event.type == "thread_settings_applied":
+        fields = {"service_tier": None, **as_object(event.thread_settings)}
+        note_settings(part, cast("Settings", fields), state, pos)
+    elif event.type == "thread_name_updated":
+        part.note("title.custom", event.thread_name or "", pos)
+
+
+def source_kind(header: Header) -> SourceKind:
     """Who started a thread."""
     source, thread = header.get("source"), as_text(header.get("thread_source"))
     inner = as_object(source)
@@ -108,7 +108,7 @@ def source_kind(header: Record) -> SourceKind:
     return "exec" if as_text(source) in _EXEC else "interactive"
 
 
-def _in_memories(header: Record) -> bool:
+def _in_memories(header: Header) -> bool:
     """Codex's own consolidation works inside its memory folder."""
     parts = as_text(header.get("cwd")).replace("\\", "/").split("/")
     return any(
@@ -116,7 +116,7 @@ def _in_memories(header: Record) -> bool:
     )
 
 
-def _parent(header: Record) -> str | None:
+def _parent(header: Header) -> str | None:
     spawn = as_object(
         as_object(as_object(header.get("source")).get("subagent")).get("thread_spawn")
     )

@@ -8,12 +8,12 @@ from typing import Literal
 import msgspec
 
 from session_memory.adapters.codex.lineage import Lineage
-from session_memory.adapters.common import Json, RawEvent
+from session_memory.adapters.codex.records import Record, whole_payload
+from session_memory.adapters.common import Json, RawEvent, decode_record
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.core.hashing import blake2b
 from session_memory.core.schema import EventKind, Origin
 
-Record = dict[str, Json]
 Side = Literal["item", "event"]
 """Codex says most things twice: as `response_item` and as `event_msg`."""
 
@@ -87,7 +87,7 @@ def _mark(text: str) -> str:
 class Emitter:
     """Where the events of the record in hand go, with what they all share."""
 
-    __slots__ = ("at", "count", "events", "ignored", "pos", "state", "unknown")
+    __slots__ = ("_fields", "_line", "at", "count", "events", "ignored", "pos", "state", "unknown")
 
     def __init__(self, state: ReaderState, ignored: Counter[str]) -> None:
         self.state = state
@@ -97,11 +97,25 @@ class Emitter:
         self.at: int | None = None
         self.pos = 0
         self.count = 0
+        self._line = b""
+        self._fields: Record | None = None
 
-    def begin(self, pos: int, at: int | None) -> None:
+    def begin(self, pos: int, at: int | None, line: bytes = b"") -> None:
         """Point at the next record; positions count up from its offset in the file."""
         self.events = []
         self.pos, self.at, self.count = pos, at, 0
+        self._line, self._fields = line, None
+
+    def hold(self, fields: Record) -> None:
+        """Note all fields of what is read next, as they were decoded already."""
+        self._fields = fields
+
+    def whole(self) -> Record:
+        """All fields of what is being read, for what is kept as it is."""
+        if self._fields is None:
+            record = decode_record(self._line)
+            self._fields = {} if record is None else whole_payload(record)
+        return self._fields
 
     @property
     def speaker(self) -> Origin:

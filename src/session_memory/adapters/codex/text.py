@@ -114,8 +114,10 @@ def shortened(label: str, text: str) -> str:
 def is_media(part: Json) -> bool:
     """Whether a part of a message is a picture or a sound."""
     fields = as_object(part)
+    if "text" in fields:
+        return False
     kind = as_text(fields.get("type"))
-    return "text" not in fields and ("image" in kind or "audio" in kind)
+    return "image" in kind or "audio" in kind
 
 
 def content_text(part: Json) -> str:
@@ -123,9 +125,9 @@ def content_text(part: Json) -> str:
     if isinstance(part, str):
         return part
     fields = as_object(part)
-    kind = as_text(fields.get("type"))
     if "text" in fields:
         return as_text(fields["text"])
+    kind = as_text(fields.get("type"))
     if "image" in kind or "audio" in kind:
         return _media(kind, fields)
     if kind == "encrypted_content":
@@ -155,7 +157,11 @@ class Output(NamedTuple):
     running: bool = False
 
 
-_EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d{1,10})$", re.MULTILINE)
+# Both expressions begin with plain characters: those are searched for much faster than a `^`.
+_EXIT = re.compile(r"\n(?:Exit code:|Process exited with code) (-?\d{1,10})$", re.MULTILINE)
+_PATCHED = re.compile(
+    r"\*\*\* (?<=^\*\*\* )(?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE
+)
 _HEADED = ("Chunk ID:", "Exit code:", "Wall time:", "Process exited", "Command:")
 _REFUSED = ("exec command rejected by user", "patch rejected by user", "rejected by user")
 _FAILED = (
@@ -172,8 +178,10 @@ _FAILED = (
 
 def read_output(value: Json) -> Output:
     """Read the output of a call in any of the shapes it has had since 2025."""
+    if isinstance(value, str) and not value.startswith("{"):
+        return _worded(value)
     fields = as_object(value)
-    if isinstance(value, str) and value.startswith("{"):
+    if isinstance(value, str):
         fields = decode_record(value.encode("utf-8", "surrogatepass")) or {}
     detail = as_object(fields.get("metadata"))
     if isinstance(fields.get("output"), str) and detail:
@@ -195,7 +203,7 @@ def _as_parts(content: Json) -> list[Json]:
 def _worded(text: str) -> Output:
     if text.startswith(_HEADED):
         header = text[:512].partition("\nOutput:")[0]
-        found = _EXIT.search(header)
+        found = _EXIT.search("\n" + header)
         code = int(found.group(1)) if found else None
         running = "\nProcess running with session ID" in header
         return Output(text, code, code not in (None, 0), None, running)
@@ -207,7 +215,6 @@ def _worded(text: str) -> Output:
     return Output(text, None, head.startswith(_FAILED))
 
 
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
 _SHELLS = frozenset({"bash", "sh", "zsh", "pwsh", "powershell", "cmd"})
 
 
