@@ -166,7 +166,7 @@ class Memory:
         since: When | None = None,
         limit: int | None = None,
     ) -> list[Observation]:
-        """What was asked, ruled, decided, planned and done, oldest first; of many the latest."""
+        """Requests, rules, decisions, plans and work, oldest first, the latest of many."""
         self._check_project(project)
         query = ObservationQuery(
             session=None if session is None else self.session(session).id,

@@ -23,7 +23,7 @@ _LONGEST_ID = 1_000
 """No agent's id is longer, and the database looks for no longer beginning."""
 
 
-class Known(msgspec.Struct, frozen=True):
+class SessionName(msgspec.Struct, frozen=True):
     """A session found by number or id."""
 
     number: int
@@ -35,9 +35,9 @@ class Known(msgspec.Struct, frozen=True):
 class Lookup(msgspec.Struct, frozen=True):
     """The two lookups that resolve a reference."""
 
-    numbered: Callable[[int], Sequence[Known]]
+    numbered: Callable[[int], Sequence[SessionName]]
     """The session of that number, or none."""
-    called: Callable[[str], Sequence[Known]]
+    called: Callable[[str], Sequence[SessionName]]
     """Sessions whose own id begins so, and sub-agents whose part behind the colon is just that."""
     noun: str = "session"
     lists: str = "`session-memory sessions` lists them"
@@ -85,7 +85,7 @@ def _called(native: str, lookup: Lookup) -> int:
     return session.number
 
 
-def _fitting(native: str, lookup: Lookup) -> Known | None:
+def _fitting(native: str, lookup: Lookup) -> SessionName | None:
     """The one session of that id, or whose id begins so; raises Ambiguous."""
     near = lookup.called(native) or _of_agent(native, lookup)
     fits = [session for session in near if session.native_id == native] or _without_subagents(near)
@@ -99,13 +99,13 @@ def _fitting(native: str, lookup: Lookup) -> Known | None:
     return fits[0] if fits else None
 
 
-def _of_agent(native: str, lookup: Lookup) -> Sequence[Known]:
+def _of_agent(native: str, lookup: Lookup) -> Sequence[SessionName]:
     agent, _, rest = native.partition(":")
     near = [session for session in lookup.called(rest) if session.flavor == agent] if rest else []
     return [session for session in near if session.native_id == rest] or near
 
 
-def _without_subagents(near: Sequence[Known]) -> Sequence[Known]:
+def _without_subagents(near: Sequence[SessionName]) -> Sequence[SessionName]:
     """A session's id is the beginning of its sub-agents' ids: it stands for all of them."""
     mains = {session.native_id for session in near if ":" not in session.native_id}
     return [
@@ -115,6 +115,6 @@ def _without_subagents(near: Sequence[Known]) -> Sequence[Known]:
     ]
 
 
-def _shown(session: Known) -> str:
+def _shown(session: SessionName) -> str:
     words = (str(session.number), session.flavor, session.native_id, (session.title or "")[:40])
     return one_line(" ".join(word for word in words if word))

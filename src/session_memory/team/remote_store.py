@@ -21,7 +21,7 @@ from session_memory.core.schema import (
     Session,
     SessionEvent,
 )
-from session_memory.core.session_reference import Known, Lookup, find
+from session_memory.core.session_reference import Lookup, SessionName, find
 from session_memory.core.sharing import wire
 from session_memory.errors import HubRefused, NotFound, UsageError
 from session_memory.store.port import ObservationQuery, SessionQuery, Store
@@ -250,16 +250,16 @@ class RemoteStore:
     def find_session(self, reference: str) -> Session:
         """One session by its number, or by its key or the beginning of it."""
 
-        def numbered(number: int) -> Sequence[Known]:
+        def numbered(number: int) -> Sequence[SessionName]:
             session = self.session(number)
-            return [Known(session.id, session.external_id, session.flavor)]
+            return [SessionName(session.id, session.external_id, session.flavor)]
 
-        def called(name: str) -> Sequence[Known]:
+        def called(name: str) -> Sequence[SessionName]:
             try:
                 number = self._fetch(name)
             except NotFound:
                 return []
-            return [Known(number, name)]
+            return [SessionName(number, name)]
 
         return self.session(find(reference, Lookup(numbered, called)))
 

@@ -210,10 +210,10 @@ def _patch(event: ClientEvent, out: Emitter) -> None:
 
 
 def _mcp_end(event: ClientEvent, out: Emitter) -> None:
-    asked, result = event_of(as_object(event.invocation)), as_object(event.result)
+    invocation, result = event_of(as_object(event.invocation)), as_object(event.result)
     good = as_object(result.get("Ok"))
     failed = "Err" in result or good.get("isError") is True
-    _tool_end(event, asked, good.get("content") or result.get("Err"), failed, out)
+    _tool_end(event, invocation, good.get("content") or result.get("Err"), failed, out)
 
 
 def _mcp_item(item: ClientEvent, out: Emitter) -> None:
@@ -229,14 +229,14 @@ def _dynamic_end(event: ClientEvent, out: Emitter) -> None:
 
 
 def _tool_end(
-    event: ClientEvent, asked: ClientEvent, content: Json, failed: bool, out: Emitter
+    event: ClientEvent, invocation: ClientEvent, content: Json, failed: bool, out: Emitter
 ) -> None:
     call_id, end = _id(event), Outcome(failed=failed)
     if _lent(call_id, end, out):
         return
-    tool = asked.tool or ""
-    tool = f"mcp__{asked.server}__{tool}" if asked.server else tool
-    call(out, tool, compact_json(asked.arguments), call_id)
+    tool = invocation.tool or ""
+    tool = f"mcp__{invocation.server}__{tool}" if invocation.server else tool
+    call(out, tool, compact_json(invocation.arguments), call_id)
     parts: list[Json] = [content] if isinstance(content, str) else as_list(content)
     _result(call_id, end, "\n".join(filter(None, map(content_text, parts))), out)
 

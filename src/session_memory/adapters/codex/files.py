@@ -36,14 +36,14 @@ def _is_rollout(path: str, suffix: str) -> bool:
 def thread_of(path: str) -> str:
     """The thread a file's name speaks of; a reverted thread's file has a second id behind it."""
     name = re.split(r"[/\\]", path)[-1]
-    found = _NAME.match(name)
-    return found.group(1) if found else name.partition(".json")[0]
+    match = _NAME.match(name)
+    return match.group(1) if match else name.partition(".json")[0]
 
 
 def is_revert(path: str) -> bool:
     """True for a second file of one thread, written after its history was cut back."""
-    found = _NAME.match(re.split(r"[/\\]", path)[-1])
-    return found is not None and found.group(2) is not None
+    match = _NAME.match(re.split(r"[/\\]", path)[-1])
+    return match is not None and match.group(2) is not None
 
 
 def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:

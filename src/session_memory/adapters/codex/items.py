@@ -87,15 +87,15 @@ def _user_message(item: Item, out: Emitter) -> None:
     typed: list[str] = []
     for text, kind, wrote in _parts(item):
         if kind == MEDIA:
-            found = [Piece("other", "user", "image", text)]
+            new = [Piece("other", "user", "image", text)]
         elif wrote in ("", "user"):
-            found = list(split_user_text(text, typed=wrote == "user"))
+            new = list(split_user_text(text, typed=wrote == "user"))
         else:
             label = injected_label(text, kind)
             origin = "subagent" if label == "subagent_notification" else "harness"
-            found = [Piece("injected", origin, label, shortened(label, text))]
-        pieces += found
-        if any(piece.kind == "user_prompt" for piece in found):
+            new = [Piece("injected", origin, label, shortened(label, text))]
+        pieces += new
+        if any(piece.kind == "user_prompt" for piece in new):
             typed.append(text)
     if typed and out.state.twin("item", "user", forms(typed)):
         out.ignored["told_twice"] += 1
@@ -118,7 +118,7 @@ def _parts(item: Item) -> list[tuple[str, str, str]]:
     tags = as_object(item.tags)
     kinds = as_list(tags.get("content_item_kinds"))
     metas = as_list(tags.get("content_item_metadata"))
-    found: list[tuple[str, str, str]] = []
+    texts: list[tuple[str, str, str]] = []
     for index, part in enumerate(parts):
         if not (text := content_text(part)):
             continue
@@ -127,8 +127,8 @@ def _parts(item: Item) -> list[tuple[str, str, str]]:
         wrote = ""
         if index < len(metas):
             wrote = as_text(as_object(as_object(metas[index]).get("provenance")).get("type"))
-        found.append((text, kind, wrote))
-    return found
+        texts.append((text, kind, wrote))
+    return texts
 
 
 def forms(texts: list[str]) -> list[str]:
@@ -262,7 +262,7 @@ def _output(item: Item, out: Emitter) -> None:
     event.exit_code, event.is_error = given.exit_code, given.failed
     ended = out.state.calls.pop(call_id, None) if call_id else None
     if ended is None:
-        event.tool = item.name or "" or None
+        event.tool = item.name or None
         return
     if ended.exit_code is not None:
         event.exit_code = ended.exit_code

@@ -85,17 +85,17 @@ class CodexLog:
         self.spent = tokens(0)
         self._serial = 0
 
-    def row(self, kind: str, payload: Row, **beside: Any) -> None:
+    def row(self, kind: str, payload: Row, **extra: Any) -> None:
         """Append one row, 10 ms after the last."""
         self.at += 10
         numbered = {"ordinal": len(self.rows)} if self.mode == "paginated" else {}
         self.rows.append(
-            {"timestamp": stamp(self.at), **numbered, "type": kind, "payload": payload, **beside}
+            {"timestamp": stamp(self.at), **numbered, "type": kind, "payload": payload, **extra}
         )
 
-    def item(self, payload: Row, **beside: Any) -> None:
+    def item(self, payload: Row, **extra: Any) -> None:
         """Append something the model sees."""
-        self.row("response_item", payload, **beside)
+        self.row("response_item", payload, **extra)
 
     def event(self, kind: str, **fields: Any) -> None:
         """Append something the client says."""

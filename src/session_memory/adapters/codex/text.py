@@ -65,8 +65,8 @@ def split_user_text(text: str, *, typed: bool = False) -> Iterator[Piece]:
     if _IMAGE.fullmatch(rest):
         yield Piece("injected", "harness", "image", rest)
         return
-    while rest and not typed and (found := _injection(rest)):
-        label, end = found
+    while rest and not typed and (injection := _injection(rest)):
+        label, end = injection
         origin: Origin = "subagent" if label == "subagent_notification" else "harness"
         yield Piece("injected", origin, label, shortened(label, rest[:end]))
         rest = rest[end:].lstrip()
@@ -83,8 +83,8 @@ def _injection(text: str) -> tuple[str, int] | None:
     if text.startswith(_AGENTS):
         end = text.rfind(_AGENTS_END)  # the file itself may speak of the mark
         return "agents_md", len(text) if end < 0 else end + len(_AGENTS_END)
-    if found := _TAG.match(text):
-        tag = found.group(1)
+    if match := _TAG.match(text):
+        tag = match.group(1)
         label = "external" if tag.startswith("external_") else _TAGS.get(tag)
         return (label, _after(text, f"</{tag}>")) if label else None
     label = next((label for head, label in _HEADS if text.startswith(head)), None)
@@ -98,9 +98,8 @@ def _after(text: str, closing: str) -> int:
 
 def injected_label(text: str, kind: str) -> str:
     """The name of an injected text: by its own mark, else by what the log calls it."""
-    found = _injection(text.lstrip())
-    if found:
-        return found[0]
+    if injection := _injection(text.lstrip()):
+        return injection[0]
     if kind == "hooks.additional_context":
         return "hook_context"
     return kind.replace(".", "_") or "developer"
@@ -203,8 +202,8 @@ def _as_parts(content: Json) -> list[Json]:
 def _worded(text: str) -> Output:
     if text.startswith(_HEADED):
         header = text[:512].partition("\nOutput:")[0]
-        found = _EXIT.search("\n" + header)
-        code = int(found.group(1)) if found else None
+        exit_line = _EXIT.search("\n" + header)
+        code = int(exit_line.group(1)) if exit_line else None
         running = "\nProcess running with session ID" in header
         return Output(text, code, code not in (None, 0), None, running)
     head = text[:200].lower()

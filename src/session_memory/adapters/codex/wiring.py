@@ -76,7 +76,7 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
 
 def trust(path: str, text: str | None) -> TomlTables:
     """What Codex writes into the configuration of its user when these hooks are approved."""
-    found: list[tuple[tuple[str, ...], dict[str, Any]]] = []
+    approvals: list[tuple[tuple[str, ...], dict[str, Any]]] = []
     for where, handler in our_handlers(text) if text else ():
         if len(where) != 5:  # not in a group: Codex does not run it
             continue
@@ -86,8 +86,8 @@ def trust(path: str, text: str | None) -> TomlTables:
         matcher = None if event in WITHOUT_MATCHER else whole.get("matcher")
         key = f"{path}:{label}:{group}:{index}"
         value = {"trusted_hash": _hash(label, matcher, handler)}
-        found.append((("hooks", "state", key), value))
-    return TomlTables(tuple(found))
+        approvals.append((("hooks", "state", key), value))
+    return TomlTables(tuple(approvals))
 
 
 def moved(path: str, text: str | None) -> TomlRenames:
@@ -96,20 +96,20 @@ def moved(path: str, text: str | None) -> TomlRenames:
     Codex names an approval by the hook's position, and would silently skip one that moved up.
     """
     own = {where for where, _ in our_handlers(text)} if text else set[Path]()
-    found: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    renames: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     events = as_object(json_edit.value_at(text, ("hooks",)) if text else None)
     for event, groups in events.items():
-        kept = 0
+        place = 0  # of the group, once ours are gone
         for group, value in enumerate(as_list(groups)):
             count = len(as_list(as_object(value).get("hooks")))
             left = [i for i in range(count) if ("hooks", event, group, "hooks", i) not in own]
             for new, old in enumerate(left):
-                if (group, old) != (kept, new):
-                    names = (f"{group}:{old}", f"{kept}:{new}")
+                if (group, old) != (place, new):
+                    names = (f"{group}:{old}", f"{place}:{new}")
                     old_key, new_key = (f"{path}:{_label(event)}:{name}" for name in names)
-                    found.append((("hooks", "state", old_key), ("hooks", "state", new_key)))
-            kept += bool(left) or not count
-    return TomlRenames(tuple(found))
+                    renames.append((("hooks", "state", old_key), ("hooks", "state", new_key)))
+            place += bool(left) or not count
+    return TomlRenames(tuple(renames))
 
 
 def _label(event: str) -> str:

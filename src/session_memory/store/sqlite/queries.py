@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.core.hashing import blake2b
 from session_memory.core.schema import Cost, Digest, Session, SessionEvent
-from session_memory.core.session_reference import Known, Lookup, find
+from session_memory.core.session_reference import Lookup, SessionName, find
 from session_memory.errors import NotFound, StoreDamaged
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite.connection import Database, Row, rows, value
@@ -29,7 +29,7 @@ FROM session s
 LEFT JOIN session p ON p.flavor = s.flavor AND p.external_id = s.parent_external_id
 LEFT JOIN project ON project.id = s.project_id
 """
-_KNOWN = (
+_SESSION_NAMES = (
     "SELECT id, external_id, flavor, coalesce(title, metadata ->> 'operational_label') FROM session"
 )
 _COST = """
@@ -92,19 +92,19 @@ def find_session(db: Database, text: str) -> Session:
     return session(db, find(text, Lookup(partial(_numbered, db), partial(_called, db))))
 
 
-def _numbered(db: Database, number: int) -> list[Known]:
-    return [Known(*row) for row in rows(db, f"{_KNOWN} WHERE id = ?", (number,))]
+def _numbered(db: Database, number: int) -> list[SessionName]:
+    return [SessionName(*row) for row in rows(db, f"{_SESSION_NAMES} WHERE id = ?", (number,))]
 
 
-def _called(db: Database, native_id: str) -> list[Known]:
+def _called(db: Database, native_id: str) -> list[SessionName]:
     escaped = native_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     selected = rows(
         db,
-        f"{_KNOWN} WHERE external_id LIKE ? ESCAPE '\\' OR external_id LIKE ? ESCAPE '\\'"
+        f"{_SESSION_NAMES} WHERE external_id LIKE ? ESCAPE '\\' OR external_id LIKE ? ESCAPE '\\'"
         " ORDER BY id",
         (escaped + "%", "%:" + escaped),
     )
-    return [Known(*row) for row in selected]
+    return [SessionName(*row) for row in selected]
 
 
 def own_session(db: Database, native_id: str, flavor: str | None) -> Session | None:
