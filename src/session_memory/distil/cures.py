@@ -83,14 +83,13 @@ class CureLog:
             self._settled.clear()
         # All calls that may have a part in such a cure are past the reach of an ordinary result.
         settled = len(attempts) - AFTER - RECENT
-        cures = (self._cure(attempts, at, at < settled) for at in reversed(range(len(attempts))))
+        failures = [at for at, attempt in enumerate(attempts) if attempt.failed]
+        cures = (self._cure(attempts, at, at < settled) for at in reversed(failures))
         latest = islice((cure for cure in cures if cure is not None), MAX_CURES)
         return tuple(latest)[::-1]
 
     def _cure(self, attempts: Sequence[Attempt], at: int, is_settled: bool) -> Cure | None:
         failed = attempts[at]
-        if not failed.failed:
-            return None
         if not is_settled:
             return _cure_of(attempts, at)
         if failed.pos not in self._settled:

@@ -16,6 +16,7 @@ from session_memory.core.commands import steps
 from session_memory.core.schema import GitState
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.attempts import Attempt
+from session_memory.distil.cued_patterns import lines_with
 from session_memory.regex_cache import compiled
 
 _SUBJECT_CHARS = 100
@@ -23,9 +24,10 @@ _NAME = r"[\w./#@+-]{1,120}"
 _COMMITTED = compiled(rf"^\[({_NAME})(?: \([\w-]+\))? ([0-9a-f]{{7,40}})\] (.+)$", re.M)
 _SWITCHED = compiled(
     rf"(?:Switched to (?:a new )?branch|Already on|\(new branch) '({_NAME})'"
-    rf"|^On branch ({_NAME})$",
-    re.M,
+    rf"|^On branch ({_NAME})$"
 )
+_SWITCHED_CUES = ("branch '", "On branch ", "Already on '")
+"""Each line that the pattern finds has one of them."""
 _SHORT_STATUS = compiled(
     rf"^(?:## ({_NAME}?)(?:\.\.\.\S+)?|\W{{1,3}} ({_NAME}?)\.\.\.[\w.-]+/\S+)(?: \[[^\]]*\])?$",
     re.M,
@@ -122,8 +124,8 @@ def _printed(attempt: Attempt) -> str:
 
 def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
     output = _printed(attempt)
-    if "branch" in output or "Already on" in output:
-        for found in _SWITCHED.finditer(output):
+    for line in lines_with(_SWITCHED_CUES, output):
+        for found in _SWITCHED.finditer(line):
             state = _on_branch(state, found[1] or found[2])
     if "git status" in command and (short := _SHORT_STATUS.search(output)):
         state = _on_branch(state, short[1] or short[2])

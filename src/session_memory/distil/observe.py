@@ -118,7 +118,7 @@ class Observer:
             return
         kind = event.kind
         if kind == "tool_result":
-            self._result(event)
+            self._plan.result(event.call_id, event.text or "")
         elif kind == "tool_call":
             self._call(event)
         elif kind == "assistant_text":
@@ -227,9 +227,6 @@ class Observer:
             self._ran[event.seq] = ref
             if len(self._ran) > _MAX_RAN:
                 del self._ran[next(iter(self._ran))]
-
-    def _result(self, event: SessionEvent) -> None:
-        self._plan.result(event.call_id, event.text or "")
 
     def _replan(self, ref: Ref) -> None:
         """Take the plan as it stands; items removed from it undone are no longer open."""

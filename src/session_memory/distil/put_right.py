@@ -15,6 +15,11 @@ _NO_PROGRAM = compiled(
     r"command not found: \S|: (?:command )?not found\b|permission denied: \S|: Permission denied"
     r"|could not determine executable|No module named|is not recognized"
 )
+# Each of those has one of these.
+_NO_PROGRAM_CUES = (
+    *("not found", "ermission denied", "could not determine", "No module named"),
+    "is not recognized",
+)
 # The call itself was wrong: nothing was tried yet.
 _WRONG_CALL = compiled(
     # In lower case, as the text then is.
@@ -73,7 +78,12 @@ def is_wrong_call(attempt: Attempt) -> bool:
 def _says_wrong_call(output: str) -> bool:
     if any(map(_WRONG_CALL.search, lines_with(_WRONG_CALL_CUES, output.lower()))):
         return True
-    return _NO_PROGRAM.search(output) is not None
+    return _says_no_program(output)
+
+
+def _says_no_program(output: str) -> bool:
+    may_say = any(map(output.__contains__, _NO_PROGRAM_CUES))
+    return may_say and _NO_PROGRAM.search(output) is not None
 
 
 def is_same_command(failed: Attempt, other: Attempt) -> bool:
@@ -96,7 +106,7 @@ def is_put_right(failed: Attempt, other: Attempt) -> bool:
         return _is_script_put_right(failed, other)
     if normalized(one) == normalized(two):  # another wrapper or directory, not another pager
         return without_pagers(failed) != without_pagers(other)
-    missing = _NO_PROGRAM.search(failed.output) is not None
+    missing = _says_no_program(failed.output)
     return any(
         _is_same_step(mine, theirs, missing=missing)
         for mine in telling_steps(one)

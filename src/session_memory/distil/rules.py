@@ -84,9 +84,8 @@ class RuleLog:
         if event.inherited:
             return ()
         label = event.label or ""
-        self._refused = (
-            self._refused or label == "denied" or "interrupt" in label or "abort" in label
-        )
+        if label == "denied" or "interrupt" in label or "abort" in label:
+            self._refused = True
         words = user_words(event)
         if not words:
             return ()

@@ -87,7 +87,8 @@ class RunLog:
             self.last_edit = pos
             self._failed = None
         self.calls += 1
-        self._touch(event.files, 1 if edits else 0)
+        if event.files:
+            self._touch(event.files, 1 if edits else 0)
         if command is not None:
             self._command(call, command, event)
         if event.call_id is not None:
@@ -104,13 +105,15 @@ class RunLog:
         if call is not None:
             if not call.files and event.files and not failed:
                 self._touch(event.files, 1 if call.edits else 0)
-            passed = None if denied else self._checked(call, event, text)
+            checked = call.check is not None and not denied
+            passed = self._checked(call, event, text) if checked else None
             failed = passed is False or (failed and passed is not True)
             if call.run is not None and call.run.value.delivers and not denied:
                 failed = failed or was_refused(call.command or "", window(text))
             if failed and call.edits and call.command is None:
                 self._undo_edit(call)
-            self._settle(call, event, failed=failed, denied=denied)
+            if call.run is not None:
+                self._settle(call.run, event, failed=failed, denied=denied)
         self.denials += denied
         if failed and event.label != "interrupted":
             self.error(text, event.seq, call.tool if call else event.tool)
@@ -172,10 +175,7 @@ class RunLog:
         self._drop("commands", dropped)
         self._runs = [Run(value) for value in kept] + latest
 
-    def _settle(self, call: Call, event: SessionEvent, *, failed: bool, denied: bool) -> None:
-        run = call.run
-        if run is None:
-            return
+    def _settle(self, run: Run, event: SessionEvent, *, failed: bool, denied: bool) -> None:
         run.value = msgspec.structs.replace(
             run.value, exit=event.exit_code, is_error=failed, denied=denied
         )

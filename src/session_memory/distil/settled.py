@@ -124,7 +124,12 @@ def turn_work(attempts: Sequence[Attempt], cwd: str) -> TurnWork:
         ),
         code=work.last_code_edit >= 0,
         checked=work.last_code_edit >= 0 and bool(fresh) and all(each.passed for each in fresh),
-        commits=tuple(subject for a in attempts if a.command for subject in commit_subjects(a)),
+        commits=tuple(
+            subject
+            for attempt in attempts
+            if attempt.command and "commit" in attempt.command
+            for subject in commit_subjects(attempt)
+        ),
     )
 
 

@@ -160,7 +160,8 @@ class Turn:
         self.calls += 1
         self._calls_since += 1
         if event.command is not None and not self.shipped:
-            self.shipped = _SHIPS.search(event.command) is not None
+            may_ship = "git " in event.command or "gh " in event.command
+            self.shipped = may_ship and _SHIPS.search(event.command) is not None
         if event.tool_class == "edit":
             self.edits += 1
             for path in event.files[:_MAX_FILES]:

@@ -78,7 +78,10 @@ def user_words(event: SessionEvent) -> str:
     if event.inherited or not text:
         return ""
     if event.kind == "tool_result":
-        said = _reason(text) if event.label == "denied" else _answers(text)
+        if event.label == "denied":
+            said = _reason(text)
+        else:
+            said = _answers(text) if text.startswith(_ANSWERED) else ""
     elif event.origin == "user" and (
         event.label in QUEUED or (event.kind == "user_prompt" and event.label is None)
     ):
@@ -98,8 +101,6 @@ def _reason(text: str) -> str:
 
 def _answers(text: str) -> str:
     """Answers in the user's own words; a chosen option is the agent's wording."""
-    if not text.startswith(_ANSWERED):
-        return ""
     answers = (match[1].strip() for match in _ANSWER.finditer(text[:MAX_CHARS]))
     return "\n".join(
         answer
