@@ -110,10 +110,12 @@ class AttemptLog:
         if len(self.attempts) > RECENT and attempt.pos < self.attempts[-RECENT].pos:
             self.late += 1
         text = event.text or ""
-        whole = attempt.output + _without_preface(text)
-        attempt.output = whole[-_OUTPUT_CHARS:]
-        if len(whole) > _OUTPUT_CHARS:
-            attempt.head = attempt.head or whole[:_HEAD_CHARS]
+        before, start = attempt.output, _preface_end(text)
+        if len(before) + len(text) - start > _OUTPUT_CHARS:
+            head = before + text[start : start + _HEAD_CHARS]
+            attempt.head = attempt.head or head[:_HEAD_CHARS]
+        tail = text[max(start, len(text) - _OUTPUT_CHARS) :]
+        attempt.output = (before + tail)[-_OUTPUT_CHARS:]
         may_run = event.exit_code is None and "Process running" in text[:_RUNNING_CHARS]
         running = _STILL_RUNNING.search(text, 0, _RUNNING_CHARS) if may_run else None
         if running is not None:
@@ -134,17 +136,18 @@ class AttemptLog:
         return self._running.get(match[1]) if match is not None else None
 
 
-def _without_preface(text: str) -> str:
-    """The output of a command, without the lines that Codex puts before it."""
+def _preface_end(text: str) -> int:
+    """Where the output of a command begins, behind the lines that Codex puts before it."""
     start = 0
     while text.startswith(_PREFACES, start):
         end = text.find("\n", start)
         if end < 0:
-            return text
+            return 0
         start = end + 1
     if not text.startswith(_OUTPUT, start):
-        return text
-    return text[start + len(_OUTPUT) :].removeprefix("\n")
+        return 0
+    start += len(_OUTPUT)
+    return start + text.startswith("\n", start)
 
 
 def _has_failed(command: str | None, event: SessionEvent, text: str) -> bool:
