@@ -59,6 +59,7 @@ _SHIPPED = compiled(
 _SHIPS = compiled(
     r"g(?<!\w.)(?:it (?:commit|push|merge)|h (?:pr|issue|release) (?:create|merge|close|edit))\b"
 )
+_SHIPS_CUES = ("git ", "gh ")
 # A menu, a plan or an attempt: the answer is still to come.
 # This, boasts and style are looked for in lower case.
 _OFFERS = compiled(
@@ -160,7 +161,7 @@ class Turn:
         self.calls += 1
         self._calls_since += 1
         if event.command is not None and not self.shipped:
-            may_ship = "git " in event.command or "gh " in event.command
+            may_ship = any(map(event.command.__contains__, _SHIPS_CUES))
             self.shipped = may_ship and _SHIPS.search(event.command) is not None
         if event.tool_class == "edit":
             self.edits += 1
