@@ -58,11 +58,11 @@ class Attempt(msgspec.Struct):
     head: str = ""
     """The beginning of its output, where `output` has only the end."""
     errors: tuple[str, ...] = ()
-    """Lines of a failure that say what went wrong, the most telling first."""
+    """Lines of a failure that say what went wrong, the most specific first."""
 
     @property
     def error(self) -> str:
-        """The line that tells most; '' where none does."""
+        """The line that says most about the failure; '' where there is none."""
         return self.errors[0] if self.errors else ""
 
     @property

@@ -233,8 +233,8 @@ class DigestBuilder:
     def _objective(self, rank: int, text: str, pos: int) -> None:
         if rank == _INHERITED and not is_request(text):
             return
-        known = self.objectives.get(rank)
-        if known is None or pos < known[0]:
+        earlier = self.objectives.get(rank)
+        if earlier is None or pos < earlier[0]:
             shown = objective_of(without_own_text(text))
             if shown:
                 self.objectives[rank] = (pos, shown)

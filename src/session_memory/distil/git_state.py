@@ -76,7 +76,7 @@ def commit_subjects(attempt: Attempt) -> list[str]:
     if attempt.command is None or "commit" not in attempt.command or not attempt.worked:
         return []
     output = _printed(attempt)
-    made = [excerpt(found[3], _SUBJECT_CHARS) for found in _commits_in(output)]
+    made = [excerpt(commit[3], _SUBJECT_CHARS) for commit in _commits_in(output)]
     given = _unseen_commit(attempt.command, output) if not made else ""
     return [given] if given else made
 
@@ -125,8 +125,8 @@ def _printed(attempt: Attempt) -> str:
 def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
     output = _printed(attempt)
     for line in lines_with(_SWITCHED_CUES, output):
-        for found in _SWITCHED.finditer(line):
-            state = _on_branch(state, found[1] or found[2])
+        for match in _SWITCHED.finditer(line):
+            state = _on_branch(state, match[1] or match[2])
     if "git status" in command and (short := _SHORT_STATUS.search(output)):
         state = _on_branch(state, short[1] or short[2])
     if not attempt.failed and ("git commit" in command or _runs_git(command, "commit")):
@@ -137,11 +137,11 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
                 state, subject=subject, committed_seq=attempt.seq, merged=False
             )
     if "commit" in command or "rebase" in command or "cherry-pick" in command:
-        for found in _commits_in(output):
+        for match in _commits_in(output):
             state = msgspec.structs.replace(
-                _on_branch(state, found[1]),
-                commit=found[2],
-                subject=excerpt(found[3], _SUBJECT_CHARS),
+                _on_branch(state, match[1]),
+                commit=match[2],
+                subject=excerpt(match[3], _SUBJECT_CHARS),
                 committed_seq=attempt.seq,
                 pushed=False,
                 merged=False,

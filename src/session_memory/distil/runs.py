@@ -28,7 +28,7 @@ LOOP_WINDOW = 12
 _COMMAND_CHARS = 300
 _SAMPLE_CHARS = 200
 _LOOP_CHARS = 120
-_KEPT_CHARS = 4096  # a call of more is compared by a hash: the last dozen stay in memory
+_COMPARED_CHARS = 4096  # a call of more is compared by a hash: the last dozen stay in memory
 _MAX_OPEN = 2000  # calls whose result never came
 _SLACK = 4  # lists may outgrow their limit this much before they are cut: few cuts, bounded memory
 # Asking again whether something finished is how these tools are used.
@@ -134,9 +134,9 @@ class RunLog:
 
     def commands(self) -> tuple[CommandRun, ...]:
         """The commands worth keeping, in order; failures and verifications go last."""
-        kept, dropped = fit_commands([run.value for run in self._runs])
+        commands, dropped = fit_commands([run.value for run in self._runs])
         self._drop("commands", dropped)
-        return kept
+        return commands
 
     def _count_tool(self, tool: str) -> None:
         if tool in self.tools or len(self.tools) < MAX_TOOLS:
@@ -171,9 +171,9 @@ class RunLog:
     def _cut_runs(self) -> None:
         """Cut the older commands; the latest stay as they are, for results still to come."""
         older, latest = self._runs[:-MAX_COMMANDS], self._runs[-MAX_COMMANDS:]
-        kept, dropped = fit_commands([run.value for run in older])
+        commands, dropped = fit_commands([run.value for run in older])
         self._drop("commands", dropped)
-        self._runs = [Run(value) for value in kept] + latest
+        self._runs = [Run(value) for value in commands] + latest
 
     def _settle(self, run: Run, event: SessionEvent, *, failed: bool, denied: bool) -> None:
         run.value = msgspec.structs.replace(
@@ -212,7 +212,7 @@ class RunLog:
         if tool.lower().replace("_", "") in _POLLS:
             return
         said = command or text
-        key = (tool, said if len(said) <= _KEPT_CHARS else text_key(said))
+        key = (tool, said if len(said) <= _COMPARED_CHARS else text_key(said))
         if edits and key not in self._recent:
             self._recent.clear()  # files changed: the same call may now give another result
         self._recent.append(key)
