@@ -114,8 +114,10 @@ class DigestBuilder:
             return
         at = event.at
         if at is not None:
-            self.first_at = at if self.first_at is None or at < self.first_at else self.first_at
-            self.last_at = at if self.last_at is None or at > self.last_at else self.last_at
+            if self.first_at is None or at < self.first_at:
+                self.first_at = at
+            if self.last_at is None or at > self.last_at:
+                self.last_at = at
         if kind == "tool_result":
             self._result(event)
         elif kind == "tool_call":

@@ -51,17 +51,18 @@ def place(
     """
     bases = [draft.fingerprint for draft in drafts]
     held = lookup(bases)
-    looked_up = set(bases)
+    numbered: list[int] = []
     for draft in drafts:
         base = draft.fingerprint
         number = reading.counts.get((session_id, base))
         if number is None:
             number = _earlier(session_id, base, reading, held, lookup) if reading.offset else 0
         reading.counts[session_id, base] = number + 1
-        draft.fingerprint = repeated(reading.key, base, number)
-    again = [draft.fingerprint for draft in drafts if draft.fingerprint not in looked_up]
-    if again:
-        held = {**held, **lookup(again)}
+        if number:
+            draft.fingerprint = repeated(reading.key, base, number)
+            numbered.append(draft.fingerprint)
+    if numbered:
+        held = {**held, **lookup(numbered)}
     return _sort(session_id, drafts, reading, held, evicted_to)
 
 
