@@ -1,6 +1,6 @@
 """Whether a sentence of the user can be read aloud to someone who was not there.
 
-A quote that is told in another session has to name what to do, on what, and how or when. One that
+A quote that is shown in another session has to name what to do, on what, and how or when. One that
 points at the screen ("again", "option B"), asks for a thing at that moment ("give me the link") or
 names a tool without saying what for ("use the X skill") does not.
 """

@@ -106,8 +106,9 @@ def own_words(text: str) -> tuple[str, ...]:
 
 def has_own_words(text: str, least: int) -> bool:
     """Whether it has so many of them; most texts show that with their first sentence."""
-    words_of_text = (match[0] for match in _TOKEN.finditer(text.replace("’", "'")))
-    own = (word for word in words_of_text if len(word) > 1 and word.lower() not in _COMMON)
+    text = text.replace("’", "'")
+    tokens = (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text)
+    own = (token for token in tokens if len(token[0]) > 1 and token[0].lower() not in _COMMON)
     return len(tuple(islice(own, least))) == least
 
 
