@@ -24,7 +24,7 @@ from session_memory.core.fingerprint import event_fingerprint
 from session_memory.core.pricing import load_table
 from session_memory.distil.digest import build_digest
 from session_memory.ingest.merge import Reading, place
-from session_memory.ingest.normalize import Drafter, overflow_beside
+from session_memory.ingest.normalize import Drafter, side_files_of
 from session_memory.redact.engine import Redactor
 from session_memory.store import open_store
 from session_memory.store.port import EventDraft, SessionQuery
@@ -135,7 +135,7 @@ def draft_all(inputs: list[Input], drafter: Drafter) -> list[Input]:
     for item in inputs:
         external_id = item.part.external_id
         before = turns.setdefault((item.file.path, external_id), [])
-        overflow = overflow_beside(item.file.path)
+        overflow = side_files_of(item.file.path)
         drafts = drafter.events(ADAPTER.name, item.part, before, overflow)
         drafted.append(item._replace(drafts=drafts))
     return drafted
@@ -160,7 +160,7 @@ def write_store(
                 drafts = [kept(draft) for draft in item.drafts]
                 placed = place(session.id, drafts, reading, writer.holders)
                 writer.note_shared(placed.shared)
-                writer.confirm(source, placed.found)
+                writer.confirm(source, placed.held)
                 writer.append(session, source, placed.new)
                 writer.add_facts(session, source, drafter.facts(part))
                 writer.add_usage(session, [drafter.usage(ADAPTER.name, u) for u in part.usages])

@@ -20,6 +20,7 @@ PAIRS = [
     ("git_state", "_REFUSED", "_REFUSED_CUES"),
     ("git_state", "_STOPPED", "_STOPPED_CUES"),
     ("git_state", "_STOPPABLE", "_STOPPABLE_VERBS"),
+    ("git_state", "_SWITCHED", "_SWITCHED_CUES"),
     ("inputs", "_PROBE", "_PROBE_WORDS"),
     ("inputs", "_TAKES_BACK", "_TAKES_BACK_CUES"),
     ("outcome", "_CLAIMS", "_CLAIM_CUES"),
@@ -28,6 +29,7 @@ PAIRS = [
     ("prompts", "_CORRECTS", "_CORRECT_CUES"),
     ("prompts", "_REJECTS", "_REJECT_CUES"),
     ("prompts", "_STOPS", "_STOPS_CUES"),
+    ("put_right", "_NO_PROGRAM", "_NO_PROGRAM_CUES"),
     ("put_right", "_WRONG_CALL", "_WRONG_CALL_CUES"),
     ("put_right", "_ADVICE", "_BEFORE_ADVICE"),
     ("substance", "_HEDGES", "_HEDGE_CUES"),
@@ -36,6 +38,7 @@ PAIRS = [
     ("substance", "_WORDING", "_WORDING_CUES"),
     ("turns", "_BOASTS", "_BOAST_CUES"),
     ("turns", "_OFFERS", "_OFFER_CUES"),
+    ("turns", "_SHIPS", "_SHIPS_CUES"),
     ("work", "_SHIPS", "_SHIPS_CUES"),
 ]
 

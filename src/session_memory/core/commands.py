@@ -24,6 +24,8 @@ _TOKEN = compiled(
     r"|(&&|\|\|&?|\|&?|;|&|\n)|.)",
     re.S,
 )
+_SYNTAX = compiled(r"""['"|;&<>\\$\n(){}!]""")
+"""Signs without one of which a command is nothing but words and blanks."""
 _ASSIGNMENT = compiled(r"[A-Za-z_]\w*=")
 _REDIRECT = compiled(r"\d?>{1,2}(?:&\d)?|<")
 _DURATION = compiled(r"\d+(?:\.\d+)?[smhd]?$")
@@ -91,19 +93,20 @@ _VIEWERS = words("tail head cat less more tee grep rg sed awk sort uniq wc cut t
 _GIT_REWRITES = (
     r"git (?<=\bgit )(?:apply|am|revert|restore|cherry-pick|(?:checkout|stash) (?:--|pop|apply))"
 )
-# Each pattern is tried only where its word occurs: most commands have none of them.
+# Each pattern is tried only where its word occurs: most commands have none of them. The word comes
+# first, and that it begins there is asked behind it: so the matcher goes from one word to the next.
 _CHANGES = tuple(
     (word, compiled(pattern))
     for word, pattern in (
-        ("sed", r"\bsed\s+(?:-\w+\s+)*-\w*i"),
-        ("perl", r"\bperl\s+-\w*i"),
-        ("apply_patch", r"\bapply_patch\b"),
+        ("sed", r"sed(?<=\bsed)\s+(?:-\w+\s+)*-\w*i"),
+        ("perl", r"perl(?<=\bperl)\s+-\w*i"),
+        ("apply_patch", r"apply_patch(?<=\bapply_patch)\b"),
         ("git", _GIT_REWRITES),
-        ("patch", r"\bpatch\s+-p\d"),
-        ("open(", r"\bopen\([^)\n]*,\s*['\"](?:w|a)"),
+        ("patch", r"patch(?<=\bpatch)\s+-p\d"),
+        ("open(", r"open\((?<=\bopen\()[^)\n]*,\s*['\"](?:w|a)"),
         ("write_text", r"\.write_text\("),
         (">", r"\b(?:cat|echo|printf)\b[^|;&\n]*?>{1,2}\s*(?!/dev/|/tmp/|&)[\w./~$\"'-]"),
-        ("tee", r"\btee\s+(?:-a\s+)?(?!/dev/|/tmp/)[\w./~$\"'-]"),
+        ("tee", r"tee(?<=\btee)\s+(?:-a\s+)?(?!/dev/|/tmp/)[\w./~$\"'-]"),
     )
 )
 
@@ -214,6 +217,8 @@ def _collect(command: str, collected: list[Step], *, hidden: bool, depth: int) -
 
 def _split(command: str) -> list[tuple[list[str], str]]:
     """Simple commands, each with the joint that follows it ('' for the last)."""
+    if _SYNTAX.search(command) is None:  # one simple command
+        return [(words, "")] if (words := command.split()) else []
     pieces: list[tuple[list[str], str]] = []
     words: list[str] = []
     for plain, quoted, joint in _TOKEN.findall(command):

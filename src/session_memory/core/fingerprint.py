@@ -22,8 +22,21 @@ def event_fingerprint(
     head = f"{kind}\x1f{'' if at is None else at}\x1f{call_id or ''}\x1f"
     if at is None:
         head += place
-    data = b"%b\x1e%b" % (head.encode("utf-8", "replace"), body)
-    return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)
+    return _number(key, head.encode("utf-8", "replace") + b"\x1e", body)
+
+
+@lru_cache(maxsize=4)
+def _keyed(key: bytes) -> blake2b:
+    """A hash with this key, to be copied: making a new one takes twice as long."""
+    return blake2b(digest_size=SIZE, key=key)
+
+
+def _number(key: bytes, *parts: bytes) -> int:
+    """The hash of the parts, one behind the other, as a number of 64 bits."""
+    state = _keyed(key).copy()
+    for part in parts:
+        state.update(part)
+    return int.from_bytes(state.digest(), "big", signed=True)
 
 
 class _Said(Protocol):
@@ -54,8 +67,7 @@ def repeated(key: bytes, fingerprint: int, occurrence: int) -> int:
     """The fingerprint of the n-th equal event of a file; the first keeps its own."""
     if occurrence == 0:
         return fingerprint
-    data = f"{fingerprint}\x1f{occurrence}".encode()
-    return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)
+    return _number(key, f"{fingerprint}\x1f{occurrence}".encode())
 
 
 def session_name(key: bytes, flavor: str, external_id: str) -> int:
@@ -76,5 +88,4 @@ def fact_name(key: bytes, name: str, value: str) -> int:
 @lru_cache(maxsize=64)  # a response is several events, one after the other
 def usage_fingerprint(key: bytes, flavor: str, response: str) -> int:
     """The number under which one API response is counted once, across files and sessions."""
-    data = f"{flavor}\x1f{response}".encode("utf-8", "replace")
-    return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)
+    return _number(key, f"{flavor}\x1f{response}".encode("utf-8", "replace"))

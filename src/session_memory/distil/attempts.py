@@ -22,10 +22,11 @@ _HEAD_CHARS = 300
 _ERROR_LINES = 8
 _MAX_OPEN = 2000  # calls whose result never came
 # Codex answers at once for a command that takes long, and gives the rest when it is polled.
+_RUNNING_CHARS = 400
 _STILL_RUNNING = compiled(r"Process running with session ID (\d+)")
 _POLLED = compiled(r'"session_id":\s*"?(\d+)')
-_PREFACES = ("Chunk ID", "Wall time", "Process exited", "Original token", "Output:")
-_PREFACE = compiled(r"(?:(?:Chunk ID|Wall time|Process exited|Original token)[^\n]*\n)*Output:\n?")
+_PREFACES = ("Chunk ID", "Wall time", "Process exited", "Original token")
+_OUTPUT = "Output:"
 # A shell that could not begin a part of a pipe says so; the exit code is of the last part.
 _SHELL_ERROR = compiled(
     r"^(?:\(eval\):\d+: |zsh:\d+: |bash: line \d+: |sh: )"
@@ -57,11 +58,11 @@ class Attempt(msgspec.Struct):
     head: str = ""
     """The beginning of its output, where `output` has only the end."""
     errors: tuple[str, ...] = ()
-    """Lines of a failure that say what went wrong, the most telling first."""
+    """Lines of a failure that say what went wrong, the most specific first."""
 
     @property
     def error(self) -> str:
-        """The line that tells most; '' where none does."""
+        """The line that says most about the failure; '' where there is none."""
         return self.errors[0] if self.errors else ""
 
     @property
@@ -87,7 +88,7 @@ class AttemptLog:
 
     def call(self, event: SessionEvent, pos: int) -> None:
         """Take in a tool call; a poll belongs to the command it asks about."""
-        attempt = self._polled(event)
+        attempt = self._polled(event) if self._running else None
         if attempt is None:
             command = event.command if event.tool_class == "shell" else None
             edits = event.tool_class == "edit" or (command is not None and changes_files(command))
@@ -109,12 +110,14 @@ class AttemptLog:
         if len(self.attempts) > RECENT and attempt.pos < self.attempts[-RECENT].pos:
             self.late += 1
         text = event.text or ""
-        preface = _PREFACE.match(text) if text.startswith(_PREFACES) else None
-        whole = attempt.output + (text[preface.end() :] if preface else text)
-        attempt.output = whole[-_OUTPUT_CHARS:]
-        if len(whole) > _OUTPUT_CHARS:
-            attempt.head = attempt.head or whole[:_HEAD_CHARS]
-        running = _STILL_RUNNING.search(text, 0, 400) if event.exit_code is None else None
+        before, start = attempt.output, _preface_end(text)
+        if len(before) + len(text) - start > _OUTPUT_CHARS:
+            head = before + text[start : start + _HEAD_CHARS]
+            attempt.head = attempt.head or head[:_HEAD_CHARS]
+        tail = text[max(start, len(text) - _OUTPUT_CHARS) :]
+        attempt.output = (before + tail)[-_OUTPUT_CHARS:]
+        may_run = event.exit_code is None and "Process running" in text[:_RUNNING_CHARS]
+        running = _STILL_RUNNING.search(text, 0, _RUNNING_CHARS) if may_run else None
         if running is not None:
             self._running[running[1]] = attempt
             return
@@ -127,10 +130,24 @@ class AttemptLog:
             attempt.errors = tuple(lines)
 
     def _polled(self, event: SessionEvent) -> Attempt | None:
-        if event.command is not None or event.tool_class != "shell" or not self._running:
+        if event.command is not None or event.tool_class != "shell":
             return None
         match = _POLLED.search(event.text or "")
         return self._running.get(match[1]) if match is not None else None
+
+
+def _preface_end(text: str) -> int:
+    """Where the output of a command begins, behind the lines that Codex puts before it."""
+    start = 0
+    while text.startswith(_PREFACES, start):
+        end = text.find("\n", start)
+        if end < 0:
+            return 0
+        start = end + 1
+    if not text.startswith(_OUTPUT, start):
+        return 0
+    start += len(_OUTPUT)
+    return start + text.startswith("\n", start)
 
 
 def _has_failed(command: str | None, event: SessionEvent, text: str) -> bool:

@@ -52,7 +52,7 @@ def _having(cues: tuple[str, ...], lowered: list[str], lines: list[str]) -> Iter
 
 @lru_cache(maxsize=2)  # calls and their counts ask about the same output
 def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
-    """Whether a verification passed; None where the log does not tell (background, cut output)."""
+    """Whether a verification passed; None where the log does not show it (background, cut)."""
     head = text[:400]
     if ("unning " in head or "moved to" in head) and _STILL_RUNNING.search(head):
         return None

@@ -54,9 +54,9 @@ class Reading:
 
 def made_for(session: Session, *, continued: bool) -> str:
     """What a checkpoint depends on besides the events: of anything else it is of no use."""
-    known = (session.id, session.flavor, session.external_id, session.cwd, session.source_kind)
-    told = repr((__version__, DIGEST_VERSION, *known, continued)).encode("utf-8", "surrogatepass")
-    return blake2b(told, digest_size=16).hexdigest()
+    parts = (session.id, session.flavor, session.external_id, session.cwd, session.source_kind)
+    text = repr((__version__, DIGEST_VERSION, *parts, continued)).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=16).hexdigest()
 
 
 def checkpoint(reading: Reading, name: str) -> Checkpoint | None:
@@ -72,13 +72,13 @@ def checkpoint(reading: Reading, name: str) -> Checkpoint | None:
 
 def resume(store: CheckpointReader, session: Session, name: str) -> Reading | None:
     """The reading that the session's checkpoint stands for; None where there is none of use."""
-    found = store.checkpoint(session.id) if session.event_count >= WORTHWHILE else None
-    if found is None or found.made_for != name:
+    stored = store.checkpoint(session.id) if session.event_count >= WORTHWHILE else None
+    if stored is None or stored.made_for != name:
         return None
     from session_memory.distil.written_reading import read_again
 
     try:
-        reading = read_again(found.body)
+        reading = read_again(stored.body)
     except Exception:  # noqa: BLE001 - whatever is wrong with it, the events are here
         return None
     return reading if isinstance(reading, Reading) else None

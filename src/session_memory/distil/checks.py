@@ -163,7 +163,7 @@ _HINTS = frozenset(
 
 
 class Check(msgspec.Struct, frozen=True):
-    """What a command verifies, and whether its exit code tells the result."""
+    """What a command verifies, and whether its exit code is the result."""
 
     kinds: tuple[CheckKind, ...]
     exit_tells: bool
@@ -196,17 +196,17 @@ def _kind_of(step: Step) -> CheckKind | None:
     kind = _BY_PROGRAM.get(program)
     if kind is not None:
         return kind
-    known = _BY_SUBCOMMAND.get(program, {})
+    kinds = _BY_SUBCOMMAND.get(program, {})
     runs_script = program in _INTERPRETERS or is_python(program)
-    if not (known or runs_script or program in _TASK_RUNNERS):
+    if not (kinds or runs_script or program in _TASK_RUNNERS):
         return _kind_of_script(program)
     plain = _arguments(words)
     for word in plain[:2]:
-        if word in known:
-            return known[word]
+        if word in kinds:
+            return kinds[word]
     for flag in ("--test", "--check"):
-        if flag in known and flag in words:
-            return known[flag]
+        if flag in kinds and flag in words:
+            return kinds[flag]
     if program in _TASK_RUNNERS:
         return _kind_of_task(program, plain)
     if runs_script and plain:
@@ -217,7 +217,7 @@ def _kind_of(step: Step) -> CheckKind | None:
 
 def _arguments(words: tuple[str, ...]) -> list[str]:
     """Words that are neither flags nor the value of one that selects where to run."""
-    kept: list[str] = []
+    arguments: list[str] = []
     skip = False
     for word in words:
         if skip:
@@ -225,8 +225,8 @@ def _arguments(words: tuple[str, ...]) -> list[str]:
         elif word.startswith(("-", "+")) and word != "--build":
             skip = word in _WHERE_FLAGS
         else:
-            kept.append(word)
-    return kept
+            arguments.append(word)
+    return arguments
 
 
 def _kind_of_task(program: str, plain: list[str]) -> CheckKind | None:

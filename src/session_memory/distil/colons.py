@@ -1,4 +1,4 @@
-"""What stands before the colons of a text: one look tells whether any line of it has a label."""
+"""What stands before the colons of a text: this shows whether any line may have a label."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ _LEADING = (
     *("to ", "try it", "done", "fixed", "perfect", "great", "added", "ye", "ok", "final state"),
     *("summary", "changes", "updated and", "commit", "pushed", "verif", "validated"),
 )
-# What tells by its end that it leads up to something.
+# What leads up to something, as its end shows.
 _ENDS_AS_STATE = compiled(
     r".{0,60}\b(?:is|are) (?:closed|ready (?:for|to) \w+|untouched|pushed)[.!]?$"
     r"|.*\bexisting\b.{0,40}\bwarnings?\.$",
@@ -154,7 +154,7 @@ def _shared(lowered: str, about: frozenset[str]) -> int:
     return len(about & _stems(" ".join(near)))
 
 
-@lru_cache(maxsize=2)  # an answer is held against its request twice
+@lru_cache(maxsize=2)  # an answer is compared with its request twice
 def _about(request: str) -> frozenset[str]:
     return _stems(request)
 
@@ -175,7 +175,7 @@ def _parts(text: str) -> Iterator[_Part]:
         line = raw.strip()
         if line.startswith(("```", "~~~")):
             fenced = not fenced
-            if names_code(lead):  # what it introduces is code, which is not told
+            if names_code(lead):  # what it introduces is code, which is left out
                 yield _Part(lead.rstrip(":") + ".")
             lead = ""
         if fenced or not line:

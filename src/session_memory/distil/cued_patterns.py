@@ -11,10 +11,10 @@ import msgspec
 from session_memory.core.commands import words
 from session_memory.regex_cache import compiled
 
-_KEPT = frozenset(b"'-_")
+_IN_WORDS = frozenset(b"'-_")
 # By bytes: `str.translate` takes several times as long, and every sentence is looked at.
 _BREAKS = bytes(
-    byte if byte > 127 or chr(byte).isalnum() or byte in _KEPT else 32 for byte in range(256)
+    byte if byte > 127 or chr(byte).isalnum() or byte in _IN_WORDS else 32 for byte in range(256)
 )
 
 

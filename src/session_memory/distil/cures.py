@@ -83,14 +83,13 @@ class CureLog:
             self._settled.clear()
         # All calls that may have a part in such a cure are past the reach of an ordinary result.
         settled = len(attempts) - AFTER - RECENT
-        cures = (self._cure(attempts, at, at < settled) for at in reversed(range(len(attempts))))
+        failures = [at for at, attempt in enumerate(attempts) if attempt.failed]
+        cures = (self._cure(attempts, at, at < settled) for at in reversed(failures))
         latest = islice((cure for cure in cures if cure is not None), MAX_CURES)
         return tuple(latest)[::-1]
 
     def _cure(self, attempts: Sequence[Attempt], at: int, is_settled: bool) -> Cure | None:
         failed = attempts[at]
-        if not failed.failed:
-            return None
         if not is_settled:
             return _cure_of(attempts, at)
         if failed.pos not in self._settled:
@@ -104,10 +103,10 @@ def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
         return None
     # A call that was made before the failure was known cannot be an answer to it.
     later = [a for a in attempts[at + 1 : at + 1 + AFTER] if a.pos > failed.result_pos]
-    found = _command_cure(failed, later) if failed.command else _edit_retry(failed, later)
-    if found is None or _is_hidden(failed, found):
+    remedy = _command_cure(failed, later) if failed.command else _edit_retry(failed, later)
+    if remedy is None or _is_hidden(failed, remedy):
         return None
-    kind, cure_steps, proof = found
+    kind, cure_steps, proof = remedy
     if kind == "edit":
         cure_steps = _telling_edits(failed, cure_steps)
     return Cure(
@@ -149,10 +148,10 @@ def _telling_edits(failed: Attempt, edits: list[Attempt]) -> list[Attempt]:
     return (named or by_files)[-_STEPS:]
 
 
-def _is_hidden(failed: Attempt, found: Found) -> bool:
+def _is_hidden(failed: Attempt, remedy: Remedy) -> bool:
     """Whether the difference is behind what is kept of a long command: nobody could use that."""
-    text = command_of(found[1][-1])
-    if found[0] != "command" or len(text) <= _COMMAND_CHARS:
+    text = command_of(remedy[1][-1])
+    if remedy[0] != "command" or len(text) <= _COMMAND_CHARS:
         return False
     return (
         text.startswith("cat >")
@@ -172,11 +171,11 @@ def _changed_part(failed: Attempt, text: str) -> str:
     return f"… {part}" if len(part) < _COMMAND_CHARS else ""
 
 
-Found = tuple[CureKind, list[Attempt], Attempt]
+Remedy = tuple[CureKind, list[Attempt], Attempt]
 """What kind of cure, its steps, and the call that shows that it worked."""
 
 
-def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
+def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Remedy | None:
     """The way from a failed command to the same thing working."""
     wrong_call = is_wrong_call(failed)
     looks, verifies = reads_only(command_of(failed)), check_of(command_of(failed)) is not None
@@ -221,8 +220,8 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
 
 def _between(
     failed: Attempt, again: Attempt, edits: list[Attempt], commands: list[Attempt]
-) -> Found | None:
-    """What was done before the same command worked; None where that cannot be told."""
+) -> Remedy | None:
+    """What was done before the same command worked; None where that is not clear."""
     installs = [attempt for attempt in commands if _installs(attempt)]
     if installs:
         return "install", installs, again
@@ -325,7 +324,7 @@ def _installs(attempt: Attempt) -> bool:
     )
 
 
-def _edit_retry(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
+def _edit_retry(failed: Attempt, later: Iterable[Attempt]) -> Remedy | None:
     """A file that had to be read before it could be edited."""
     reads: list[Attempt] = []
     names = [file_name(path) for path in failed.files]

@@ -114,8 +114,10 @@ class DigestBuilder:
             return
         at = event.at
         if at is not None:
-            self.first_at = at if self.first_at is None or at < self.first_at else self.first_at
-            self.last_at = at if self.last_at is None or at > self.last_at else self.last_at
+            if self.first_at is None or at < self.first_at:
+                self.first_at = at
+            if self.last_at is None or at > self.last_at:
+                self.last_at = at
         if kind == "tool_result":
             self._result(event)
         elif kind == "tool_call":
@@ -233,8 +235,8 @@ class DigestBuilder:
     def _objective(self, rank: int, text: str, pos: int) -> None:
         if rank == _INHERITED and not is_request(text):
             return
-        known = self.objectives.get(rank)
-        if known is None or pos < known[0]:
+        earlier = self.objectives.get(rank)
+        if earlier is None or pos < earlier[0]:
             shown = objective_of(without_own_text(text))
             if shown:
                 self.objectives[rank] = (pos, shown)

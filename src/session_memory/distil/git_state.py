@@ -16,6 +16,7 @@ from session_memory.core.commands import steps
 from session_memory.core.schema import GitState
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.attempts import Attempt
+from session_memory.distil.cued_patterns import lines_with
 from session_memory.regex_cache import compiled
 
 _SUBJECT_CHARS = 100
@@ -23,9 +24,10 @@ _NAME = r"[\w./#@+-]{1,120}"
 _COMMITTED = compiled(rf"^\[({_NAME})(?: \([\w-]+\))? ([0-9a-f]{{7,40}})\] (.+)$", re.M)
 _SWITCHED = compiled(
     rf"(?:Switched to (?:a new )?branch|Already on|\(new branch) '({_NAME})'"
-    rf"|^On branch ({_NAME})$",
-    re.M,
+    rf"|^On branch ({_NAME})$"
 )
+_SWITCHED_CUES = ("branch '", "On branch ", "Already on '")
+"""Each line that the pattern finds has one of them."""
 _SHORT_STATUS = compiled(
     rf"^(?:## ({_NAME}?)(?:\.\.\.\S+)?|\W{{1,3}} ({_NAME}?)\.\.\.[\w.-]+/\S+)(?: \[[^\]]*\])?$",
     re.M,
@@ -74,7 +76,7 @@ def commit_subjects(attempt: Attempt) -> list[str]:
     if attempt.command is None or "commit" not in attempt.command or not attempt.worked:
         return []
     output = _printed(attempt)
-    made = [excerpt(found[3], _SUBJECT_CHARS) for found in _commits_in(output)]
+    made = [excerpt(commit[3], _SUBJECT_CHARS) for commit in _commits_in(output)]
     given = _unseen_commit(attempt.command, output) if not made else ""
     return [given] if given else made
 
@@ -122,9 +124,9 @@ def _printed(attempt: Attempt) -> str:
 
 def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
     output = _printed(attempt)
-    if "branch" in output or "Already on" in output:
-        for found in _SWITCHED.finditer(output):
-            state = _on_branch(state, found[1] or found[2])
+    for line in lines_with(_SWITCHED_CUES, output):
+        for match in _SWITCHED.finditer(line):
+            state = _on_branch(state, match[1] or match[2])
     if "git status" in command and (short := _SHORT_STATUS.search(output)):
         state = _on_branch(state, short[1] or short[2])
     if not attempt.failed and ("git commit" in command or _runs_git(command, "commit")):
@@ -135,11 +137,11 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
                 state, subject=subject, committed_seq=attempt.seq, merged=False
             )
     if "commit" in command or "rebase" in command or "cherry-pick" in command:
-        for found in _commits_in(output):
+        for match in _commits_in(output):
             state = msgspec.structs.replace(
-                _on_branch(state, found[1]),
-                commit=found[2],
-                subject=excerpt(found[3], _SUBJECT_CHARS),
+                _on_branch(state, match[1]),
+                commit=match[2],
+                subject=excerpt(match[3], _SUBJECT_CHARS),
                 committed_seq=attempt.seq,
                 pushed=False,
                 merged=False,

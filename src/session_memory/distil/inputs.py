@@ -33,8 +33,8 @@ _NOD = words(
     " master fix plan all both implementation changes up how's how is done one option sorry make"
     " create open a b c d e new pr directly 1 2 3 4 5 6 7 8 9"
 )
-# Pasted from a shell, where what is asked is not said; or what the user does.
-_NOT_ASKED = compiled(
+# Pasted from a shell without a request; or what the user is going to do.
+_NO_REQUEST = compiled(
     r"\A(?:[❯➜$%›] |[\w ]{1,24}\s[❯➜›] )"
     r"|\A(?:(?:ok|okay|hm+|wait|now|and|so|well|alright)[ ,.]+)*"
     r"(?:let me|i'?ll|i will|i'?m going to) (?:just )?(?:try|test|check|see|look|have a|play)\b",
@@ -46,7 +46,7 @@ _TAKES_BACK = compiled(
     r" (?:message|prompt)|\bwrong (?:chat|session|window|terminal|tab)\b"
 )
 _TAKES_BACK_CUES = ("ignore ", "disregard ", "wrong ")
-_NOT_ASKED_CHARS = 120
+_NO_REQUEST_CHARS = 120
 _NOD_CHARS = 60
 _MARKS = " .,;:!?+&-…()\"'"
 _THANKS_CHARS = 30
@@ -79,7 +79,7 @@ def asks_little(typed: str) -> bool:
 def nods(typed: str) -> bool:
     """True for inputs without a word about the work itself."""
     own = typed.strip()
-    if not is_request(own) or _NOT_ASKED.match(own[:_NOT_ASKED_CHARS]) or _takes_back(own):
+    if not is_request(own) or _NO_REQUEST.match(own[:_NO_REQUEST_CHARS]) or _takes_back(own):
         return True
     if len(own) > _NOD_CHARS:
         return False
@@ -97,7 +97,7 @@ def nods(typed: str) -> bool:
 
 
 def _takes_back(own: str) -> bool:
-    head = own[:_NOT_ASKED_CHARS].lower()
+    head = own[:_NO_REQUEST_CHARS].lower()
     may_take = any(map(head.__contains__, _TAKES_BACK_CUES))
     return may_take and _TAKES_BACK.search(head) is not None
 

@@ -80,19 +80,19 @@ def labelled(text: str) -> list[Labelled]:
     seen = window(text)
     if "```" in seen or "~~~" in seen:
         seen = _FENCE.sub("", seen)
-    found: list[Labelled] = []
+    statements: list[Labelled] = []
     for start in _candidates(seen):
         match = _AT_LINE.match(seen, start)
         if match is None:
             continue
         kind = _type(match)
         if kind == "completion_claim":
-            found.append(Labelled(kind, f"Status: {first_sentence(plain(match['value']))}"))
+            statements.append(Labelled(kind, f"Status: {first_sentence(plain(match['value']))}"))
         elif match["value"].strip(" \t*_"):
-            found.extend(_split(kind, match["value"]))
+            statements.extend(_split(kind, match["value"]))
         elif kind in _LISTED:
-            found.extend(Labelled(kind, item) for item in _list_below(seen, match.end()))
-    return found
+            statements.extend(Labelled(kind, item) for item in _list_below(seen, match.end()))
+    return statements
 
 
 def _candidates(text: str) -> Iterator[int]:
@@ -122,17 +122,17 @@ def _type(match: re.Match[str]) -> ObservationType:
 
 def _split(kind: ObservationType, value: str) -> list[Labelled]:
     """A value may hold further labels, and several statements between semicolons."""
-    found: list[Labelled] = []
+    statements: list[Labelled] = []
     start = 0
     for match in (*_INLINE.finditer(value), None):
         part = value[start : match.start() if match else len(value)]
         for piece in re.split(r"[;；](?=\s|$)", part):
             text = _statement(piece)
             if text:
-                found.append(Labelled(kind, text))
+                statements.append(Labelled(kind, text))
         if match is not None:
             kind, start = _type(match), match.end()
-    return found
+    return statements
 
 
 def _statement(piece: str) -> str:
@@ -143,14 +143,14 @@ def _statement(piece: str) -> str:
 
 
 def _list_below(text: str, start: int) -> list[str]:
-    found: list[str] = []
+    items: list[str] = []
     for line in text[start : start + 4096].splitlines()[1:]:
         match = _ITEM.match(line)
         if match is None:
-            if line.strip() or found:
+            if line.strip() or items:
                 break
             continue
         item = _statement(match[2])
         if item and (match["box"] or " ") == " ":
-            found.append(item)
-    return found[:_MAX_ITEMS]
+            items.append(item)
+    return items[:_MAX_ITEMS]

@@ -1,4 +1,4 @@
-"""What of a session is worth knowing later: lasting wishes, cures that teach, titles that tell."""
+"""What of a session is worth knowing later: lasting wishes, cures that teach, useful titles."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def names_a_file(command: str) -> bool:
 
 def proves_install(cure: Cure) -> bool:
     """False for an install after which another command ran than the one that had failed."""
-    known = map(normalized, (cure.failed, cure.steps[-1]))
-    return cure.kind != "install" or normalized(cure.proof) in known
+    commands = map(normalized, (cure.failed, cure.steps[-1]))
+    return cure.kind != "install" or normalized(cure.proof) in commands
 
 
 def teaches(cure: Cure) -> bool:
@@ -163,7 +163,7 @@ _OF_ANY_PROJECT = words(
     " point project question questions reply repo repository request root separate skill spawn"
     " stale state stopped take tell text tree used worker worktree"
 )
-"""Words of requests in any project, beside those that `own_words` knows."""
+"""Words of requests in any project, besides those that `own_words` knows."""
 _LEAST_NAMED = 3
 _NO_SUBJECT = compiled(
     r"^(?:operation (?:stopped|blocked)|/\S|work without a stated"

@@ -33,17 +33,17 @@ class OpenEnd(msgspec.Struct, frozen=True):
 def left_open(attempts: Sequence[Attempt], end: SessionEnd) -> list[OpenEnd]:
     """Everything the calls of a session leave open, in the order of importance."""
     failing = _failing_check(end.work)
-    found = [_blocker(attempts, failing)] if failing is not None else []
+    ends = [_blocker(attempts, failing)] if failing is not None else []
     state = end.git
     branch = left_on_branch(state)
     if branch and state is not None:
-        found.append(OpenEnd("pending_item", branch, state.committed_seq))
+        ends.append(OpenEnd("pending_item", branch, state.committed_seq))
     last = attempts[-1] if attempts else None
     if last is not None and last.command and last.result_pos is None and ships(last):
         where = f"Branch `{state.branch}`: result" if state and state.branch else "Result"
         text = f"{where} not known of `{excerpt(last.command, _CUT_CHARS)}`"
-        found.append(OpenEnd("pending_item", text, last.seq))
-    return found
+        ends.append(OpenEnd("pending_item", text, last.seq))
+    return ends
 
 
 def _failing_check(work: Work) -> CheckResult | None:

@@ -48,13 +48,13 @@ class MainRequest:
 
 
 def _weight(text: str) -> int:
-    """How much a request tells: its own words, more where it asks for work."""
+    """How much a request says: its own words, more where it asks for work."""
     shown = objective_of(text, _MAIN_CHARS)
-    told = min(len(own_terms(shown)), _MANY_WORDS)
-    if told < _NEW_WORDS:
+    weight = min(len(own_terms(shown)), _MANY_WORDS)
+    if weight < _NEW_WORDS:
         return 0
     if read_prompt(text).corrects:
-        told //= 2  # about what was done, not about what to do
+        weight //= 2  # about what was done, not about what to do
     if is_question(shown) and not _WISH.search(shown):
         return 0
-    return told * 2 if asks_for_work(shown) or _WISH.search(shown) else told
+    return weight * 2 if asks_for_work(shown) or _WISH.search(shown) else weight

@@ -118,7 +118,7 @@ class Observer:
             return
         kind = event.kind
         if kind == "tool_result":
-            self._result(event)
+            self._plan.result(event.call_id, event.text or "")
         elif kind == "tool_call":
             self._call(event)
         elif kind == "assistant_text":
@@ -148,7 +148,8 @@ class Observer:
                 ref = replace(ref, origin="tool")  # nobody said it: commands show it
                 self._keep(ref, self._made(end.type, end.text, ref))
         self._cut(MAX_PER_SESSION)
-        return [found for _, found in sorted(self._kept.values(), key=lambda kept: kept[0])]
+        in_order = sorted(self._kept.values(), key=lambda entry: entry[0])
+        return [observation for _, observation in in_order]
 
     # --- what the user says ---
 
@@ -228,9 +229,6 @@ class Observer:
             if len(self._ran) > _MAX_RAN:
                 del self._ran[next(iter(self._ran))]
 
-    def _result(self, event: SessionEvent) -> None:
-        self._plan.result(event.call_id, event.text or "")
-
     def _replan(self, ref: Ref) -> None:
         """Take the plan as it stands; items removed from it undone are no longer open."""
         changed = self._plan.changes()
@@ -248,12 +246,12 @@ class Observer:
                 self._planned[words] = (ref, False)
 
     def _labels(self, text: str, ref: Ref) -> None:
-        found = labelled(text)
-        for each in found:
+        statements = labelled(text)
+        for each in statements:
             self._say(each.type, each.text, ref)
-        named = [each.text[:_SAME_START] for each in found if each.type == "decision"]
+        named = [each.text[:_SAME_START] for each in statements if each.type == "decision"]
         for decision in decisions_in(text):
-            if not any(decision.startswith(known) for known in named):
+            if not any(decision.startswith(start) for start in named):
                 self._say("decision", decision, ref)
 
     # --- turns ---
@@ -265,18 +263,19 @@ class Observer:
         if turn.probe:
             return
         little = turn.says_little(last=last)
-        for ref, found in said[:MAX_PER_TURN]:
-            if found.type == "user_request" and found.status == "active":
-                found = replace(found, status=turn.worth(found.text, little=little, last=last))
-            self._keep(ref, found)
+        for ref, observation in said[:MAX_PER_TURN]:
+            if observation.type == "user_request" and observation.status == "active":
+                status = turn.worth(observation.text, little=little, last=last)
+                observation = replace(observation, status=status)
+            self._keep(ref, observation)
         if turn.last is not None:
             self._supersede(said)
             work = turn_work(self._calls_since(turn.began), self._cwd)
             self._turns.append(
                 ClosedTurn(
                     ref=turn.last,
-                    asked=turn.request(),
-                    told="" if work.commits else turn.told(),
+                    request=turn.request(),
+                    answer="" if work.commits else turn.gist(),
                     edited=turn.edited(),
                     little=little,
                     cosmetic=turn.only_looks_changed(),
@@ -284,8 +283,8 @@ class Observer:
                 )
             )
             claim = turn.claim()
-            if claim and not any(_tells(found, claim) for _, found in said):
-                # Where the summary is kept, it tells what the claim says.
+            if claim and not any(_says_the_same(observation, claim) for _, observation in said):
+                # Where the summary stays, it says what the claim says.
                 status = "low_value" if little or claims_little(claim) else "done"
                 self._keep(turn.last, self._made("completion_claim", claim, turn.last, status))
 
@@ -305,13 +304,13 @@ class Observer:
 
     def _supersede(self, said: list[tuple[Ref, Observation]]) -> None:
         """What the agent called open in an earlier turn was done, dropped or is named again."""
-        named = [one for ref, one in said if one.type in _OPEN and ref.origin != "user"]
-        again = {one.hash for one in named}
+        named = [item for ref, item in said if item.type in _OPEN and ref.origin != "user"]
+        again = {item.hash for item in named}
         for name in self._left:
             if name in self._kept and name not in again:
-                pos, one = self._kept[name]
-                self._kept[name] = (pos, replace(one, status="superseded"))
-        self._left = [one.hash for one in named]
+                pos, item = self._kept[name]
+                self._kept[name] = (pos, replace(item, status="superseded"))
+        self._left = [item.hash for item in named]
 
     def _say(
         self,
@@ -351,11 +350,11 @@ class Observer:
             at=ref.at,
         )
 
-    def _keep(self, ref: Ref, found: Observation) -> None:
+    def _keep(self, ref: Ref, observation: Observation) -> None:
         """Keep the latest of what is said more than once: newest wins."""
-        if found.text:
-            self._kept.pop(found.hash, None)
-            self._kept[found.hash] = (ref.pos, found)
+        if observation.text:
+            self._kept.pop(observation.hash, None)
+            self._kept[observation.hash] = (ref.pos, observation)
             if len(self._kept) > MAX_PER_SESSION * _SLACK:
                 self._cut(MAX_PER_SESSION * 2)
 
@@ -364,14 +363,14 @@ class Observer:
         if len(self._kept) <= limit:
             return
         ranked = sorted(self._kept, key=lambda name: _worth(*self._kept[name]), reverse=True)
-        kept = frozenset(ranked[:limit])
-        self._kept = {name: one for name, one in self._kept.items() if name in kept}
+        best = frozenset(ranked[:limit])
+        self._kept = {name: entry for name, entry in self._kept.items() if name in best}
 
 
-def _tells(found: Observation, claim: str) -> bool:
+def _says_the_same(observation: Observation, claim: str) -> bool:
     """Whether a labelled line already says the same as a claim."""
-    return found.type in ("completed_item", "completion_claim") and found.text in claim
+    return observation.type in ("completed_item", "completion_claim") and observation.text in claim
 
 
-def _worth(pos: int, found: Observation) -> tuple[bool, int, int]:
-    return found.status not in EXCLUDED_STATUSES, found.importance, pos
+def _worth(pos: int, observation: Observation) -> tuple[bool, int, int]:
+    return observation.status not in EXCLUDED_STATUSES, observation.importance, pos

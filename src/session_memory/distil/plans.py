@@ -112,9 +112,9 @@ class PlanLog:
     def result(self, call_id: str | None, text: str) -> None:
         """Correct the number of a created task by what its result says."""
         number = self._calls.pop(call_id, None) if self._calls and call_id else None
-        found = _CREATED.search(text, 0, 200) if number is not None else None
-        if number is not None and found is not None and found[1] != number:
-            self._tasks[found[1]] = self._tasks.pop(number)
+        match = _CREATED.search(text, 0, 200) if number is not None else None
+        if number is not None and match is not None and match[1] != number:
+            self._tasks[match[1]] = self._tasks.pop(number)
 
     def items(self) -> tuple[list[str], int]:
         """Open items in order, and how many are done."""
@@ -134,8 +134,8 @@ def decisions_in(text: str) -> tuple[str, ...]:
         return ()
     if not any(map(text.lower().__contains__, _DECISION_WORDS)):
         return ()
-    found = _DECISION.finditer(window(text))
-    return tuple(excerpt(match[1] or match[2], ITEM_CHARS) for match in found)
+    matches = _DECISION.finditer(window(text))
+    return tuple(excerpt(match[1] or match[2], ITEM_CHARS) for match in matches)
 
 
 def todos_in(text: str) -> list[str]:

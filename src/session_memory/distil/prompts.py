@@ -21,7 +21,7 @@ class Reading(msgspec.Struct, frozen=True):
     rejects: bool
     """The work is wrong or does not work."""
     corrects: bool
-    """The agent did other than asked, or is to do it another way; every rejection corrects."""
+    """The agent did not do what it should, or is to do it another way; every rejection corrects."""
 
 
 _HEAD_CHARS = 400  # a verdict stands at the start of a prompt; what follows is often a pasted log
@@ -163,7 +163,7 @@ _LOCAL_COMMANDS = compiled(
     r"|rename|stats|feedback|bug|upgrade|skills|tasks|diff|approvals|init-config|output-style"
     r"|plan)\b"
 )
-_TASK_NOTICE = '{"task_id":'  # a client tells its agent about a command in the background
+_TASK_NOTICE = '{"task_id":'  # a client informs its agent about a command in the background
 _SLASH = compiled(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
 
 
@@ -173,7 +173,9 @@ def read_prompt(text: str) -> Reading:
     head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()
     clauses = [(match[1].strip(), "?" in match[2]) for match in _CLAUSE.finditer(head)]
     rejected = any(
-        _rejects(clause) for clause, asked in clauses if not asked or clause.startswith("why")
+        _rejects(clause)
+        for clause, is_question in clauses
+        if not is_question or clause.startswith("why")
     )
     return Reading(
         approval=None if rejected else _approval(clauses),
@@ -188,9 +190,9 @@ def _rejects(clause: str) -> bool:
 
 
 def _approval(clauses: list[tuple[str, bool]]) -> Approval | None:
-    found: Approval | None = None
-    for clause, asked in clauses:
-        if asked or not clause:
+    approval: Approval | None = None
+    for clause, is_question in clauses:
+        if is_question or not clause:
             continue
         bare = _FILLER.sub("", clause)
         if _EXPLICIT.fullmatch(clause) or (bare != clause and _EXPLICIT.fullmatch(bare)):
@@ -198,8 +200,8 @@ def _approval(clauses: list[tuple[str, bool]]) -> Approval | None:
         if not clause.isascii() and _EXPLICIT_CJK.match(clause):
             return "explicit"
         if _IMPLIED.fullmatch(bare):
-            found = "implied"
-    return found
+            approval = "implied"
+    return approval
 
 
 def _corrects(head: str, clauses: list[tuple[str, bool]]) -> bool:
@@ -209,7 +211,7 @@ def _corrects(head: str, clauses: list[tuple[str, bool]]) -> bool:
         return True
     # "Could we use X instead?" proposes; "use X instead" corrects.
     return "instead" in head and any(
-        "instead" in clause for clause, asked in clauses if not asked and clause in head
+        "instead" in clause for clause, is_question in clauses if not is_question and clause in head
     )
 
 

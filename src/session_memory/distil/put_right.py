@@ -15,6 +15,11 @@ _NO_PROGRAM = compiled(
     r"command not found: \S|: (?:command )?not found\b|permission denied: \S|: Permission denied"
     r"|could not determine executable|No module named|is not recognized"
 )
+# Each of those has one of these.
+_NO_PROGRAM_CUES = (
+    *("not found", "ermission denied", "could not determine", "No module named"),
+    "is not recognized",
+)
 # The call itself was wrong: nothing was tried yet.
 _WRONG_CALL = compiled(
     # In lower case, as the text then is.
@@ -37,7 +42,7 @@ _WRONG_CALL_CUES = (
     *("main module", "did not match", "not a ", "read package", "the editor", "terminal", " tty"),
 )
 INSTALL_VERBS = words("install i ci add sync get")
-# The text of a script tells what it does; two scripts of one interpreter need not do the same.
+# The text of a script says what it does; two scripts of one interpreter need not do the same.
 _SCRIPT = compiled(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
 _SCRIPT_OPTION = compiled(r"-(?<!\S-)(?:e|c|p|lc|-eval|-print)\s")
 _SILENCER = compiled(r"--(?:force|no-verify|skip|no-frozen|no-check|legacy-peer|ignore-)")
@@ -73,13 +78,18 @@ def is_wrong_call(attempt: Attempt) -> bool:
 def _says_wrong_call(output: str) -> bool:
     if any(map(_WRONG_CALL.search, lines_with(_WRONG_CALL_CUES, output.lower()))):
         return True
-    return _NO_PROGRAM.search(output) is not None
+    return _says_no_program(output)
+
+
+def _says_no_program(output: str) -> bool:
+    may_say = any(map(output.__contains__, _NO_PROGRAM_CUES))
+    return may_say and _NO_PROGRAM.search(output) is not None
 
 
 def is_same_command(failed: Attempt, other: Attempt) -> bool:
     """Whether it is the same command, however wrapped."""
-    one, two = command_of(failed), command_of(other)
-    return one == two if is_script(failed) else normalized(one) == normalized(two)
+    before, after = command_of(failed), command_of(other)
+    return before == after if is_script(failed) else normalized(before) == normalized(after)
 
 
 def is_put_right(failed: Attempt, other: Attempt) -> bool:
@@ -87,20 +97,20 @@ def is_put_right(failed: Attempt, other: Attempt) -> bool:
 
     It need not succeed: a call that now fails in another way got past the error.
     """
-    one, two = command_of(failed), command_of(other)
-    if one == two or (other.failed and _same_complaint(failed, other)):
+    before, after = command_of(failed), command_of(other)
+    if before == after or (other.failed and _same_complaint(failed, other)):
         return False
-    if _without_quoting(one) == _without_quoting(two):
+    if _without_quoting(before) == _without_quoting(after):
         return True
     if is_script(failed) or is_script(other):
         return _is_script_put_right(failed, other)
-    if normalized(one) == normalized(two):  # another wrapper or directory, not another pager
+    if normalized(before) == normalized(after):  # another wrapper or directory, not another pager
         return without_pagers(failed) != without_pagers(other)
-    missing = _NO_PROGRAM.search(failed.output) is not None
+    missing = _says_no_program(failed.output)
     return any(
         _is_same_step(mine, theirs, missing=missing)
-        for mine in telling_steps(one)
-        for theirs in telling_steps(two)
+        for mine in telling_steps(before)
+        for theirs in telling_steps(after)
     )
 
 
@@ -148,9 +158,9 @@ def _is_script_put_right(failed: Attempt, other: Attempt) -> bool:
     families = {_family(name) for name in programs(failed)}
     if families.isdisjoint([_family(name) for name in programs(other)]):
         return False
-    one, two = (set(_SCRIPT_WORD.findall(command_of(attempt))) for attempt in (failed, other))
-    shared = len(one & two) / max(1, len(one), len(two))
-    return len(one) >= _LEAST_SCRIPT_WORDS and shared >= _SAME_SCRIPT
+    before, after = (set(_SCRIPT_WORD.findall(command_of(attempt))) for attempt in (failed, other))
+    shared = len(before & after) / max(1, len(before), len(after))
+    return len(before) >= _LEAST_SCRIPT_WORDS and shared >= _SAME_SCRIPT
 
 
 def is_script(attempt: Attempt) -> bool:
@@ -209,8 +219,8 @@ def _is_same_step(failed: Step, other: Step, *, missing: bool) -> bool:
 
 def _is_pattern_put_right(mine: list[str], theirs: list[str]) -> bool:
     """Whether a search or filter differs in its pattern only, and not much in that."""
-    one, two = (set(_SCRIPT_WORD.findall(" ".join(plain))) for plain in (mine, theirs))
-    return len(one & two) >= _SAME_PATTERN * max(1, len(one), len(two))
+    before, after = (set(_SCRIPT_WORD.findall(" ".join(plain))) for plain in (mine, theirs))
+    return len(before & after) >= _SAME_PATTERN * max(1, len(before), len(after))
 
 
 def _does_the_same(failed: Step, other: Step) -> bool:
@@ -232,7 +242,7 @@ def was_advised(failed: Attempt, other: Attempt) -> bool:
     return HELP.isdisjoint(said) and any(_follows(failed, shown, named) for named in advice)
 
 
-@lru_cache(maxsize=16)  # every later command is held against the advice of one failure
+@lru_cache(maxsize=16)  # every later command is compared with the advice of one failure
 def _advice_in(output: str) -> list[str]:
     if not any(map(output.__contains__, _BEFORE_ADVICE)):
         return []
@@ -257,10 +267,10 @@ def _listed(step: Step) -> list[str]:
 
 def plain_words(step: Step) -> list[str]:
     """The words that are no options, and not the directory that `git -C` and the like name."""
-    kept = [word for word in step.words if not word.startswith("-")]
+    plain = [word for word in step.words if not word.startswith("-")]
     if step.program in _TAKES_DIRECTORY and step.words[:1] and step.words[0] in _DIRECTORY_FLAGS:
-        kept = kept[1:]
-    return [_unquoted(word) for word in kept]
+        plain = plain[1:]
+    return [_unquoted(word) for word in plain]
 
 
 def _unquoted(word: str) -> str:

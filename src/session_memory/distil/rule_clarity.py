@@ -1,6 +1,6 @@
 """Whether a sentence of the user can be read aloud to someone who was not there.
 
-A quote that is told in another session has to name what to do, on what, and how or when. One that
+A quote that is shown in another session has to name what to do, on what, and how or when. One that
 points at the screen ("again", "option B"), asks for a thing at that moment ("give me the link") or
 names a tool without saying what for ("use the X skill") does not.
 """
@@ -17,7 +17,7 @@ _POINTS = compiled(
 _IT = compiled(r"\b(?:it|its|it's)\b")
 _NAMES_IT = 6
 """Terms in a sentence that says itself what "it" is."""
-_ONE_THING = compiled(r"\b[A-Z][a-z]+ \d|#\d|://|\b\d{4}-\d\d|\b[0-9a-f]{7,}\b|\w\.\w{1,4}:\d")
+_SINGLE_THING = compiled(r"\b[A-Z][a-z]+ \d|#\d|://|\b\d{4}-\d\d|\b[0-9a-f]{7,}\b|\w\.\w{1,4}:\d")
 _OF_THE_MOMENT = compiled(
     r"(?:let'?s (?!not\b|always\b|never\b|only\b)|(?:give|send|show|tell|link) me\b|let me know\b"
     r"|\w+ (?:me|us) (?:the|a) )"
@@ -36,7 +36,7 @@ _GATED = compiled(
 )
 _WAYS = r"(?:we )?(?:always |only )?(?:use|prefer|run|write|keep|name|call|stick to)"
 _CHOOSES = compiled(rf"{_WAYS} .{{2,40}}?,? (?:not|instead of|rather than|over) \w")
-_ONE_OF_ITS_KIND = compiled(r"\b(?:new|old|existing|previous|current|latest)\b")
+_SINGLED_OUT = compiled(r"\b(?:new|old|existing|previous|current|latest)\b")
 _PREFERS = compiled(
     rf"{_WAYS} (?!(?:the|a|an|my|your)\b)[\w./@+-]+(?: [\w./@+-]+){{0,3}}?"
     r" (?:for|with|in|to) (?!(?:the|a|an|my|your)\b)\w"
@@ -60,7 +60,7 @@ def reads_aloud(text: str) -> bool:
     text = _HERE.sub("", text)
     plain = plain_form(text)
     terms = terms_of(text)
-    if points_at_its_moment(text) or _POINTS.search(plain) or _ONE_THING.search(text):
+    if points_at_its_moment(text) or _POINTS.search(plain) or _SINGLE_THING.search(text):
         return False
     if _IT.search(plain) and len(terms) < _NAMES_IT:
         return False
@@ -73,10 +73,10 @@ def is_about_looks(text: str) -> bool:
 
 
 def illustrates(text: str) -> bool:
-    """Whether a quote may stand beside the name of its wish, which says what "it" is."""
+    """Whether a quote may stand next to the name of its wish, which says what "it" is."""
     plain = plain_form(text)
     unclear = points_at_its_moment(text) or _FOR_NOW.search(plain) or _CUT_SHORT.search(plain)
-    return not unclear and _ONE_THING.search(text) is None
+    return not unclear and _SINGLE_THING.search(text) is None
 
 
 def says_how_to_work(text: str) -> bool:
@@ -99,6 +99,6 @@ def says_how_to_work(text: str) -> bool:
         return True
     if refused is not None:
         return names_a_kind(refused["what"])
-    chooses = _CHOOSES.match(plain) and not _ONE_OF_ITS_KIND.search(plain)
+    chooses = _CHOOSES.match(plain) and not _SINGLED_OUT.search(plain)
     by_tool = _BY_TOOL.search(plain) and not plain.startswith("use ")
     return bool(chooses or by_tool or _PREFERS.match(plain))

@@ -1,4 +1,4 @@
-"""What a sentence of the user is about: stems of its telling words, synonyms under one stem."""
+"""What a sentence of the user is about: stems of its meaningful words, synonyms under one stem."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def terms_of(sentence: str) -> tuple[str, ...]:
     """What a sentence is about, sorted; a tool that is to be used stands there as `/name`."""
     text = plain_form(sentence)
     named = {f"/{match[1] or match[2]}" for match in _NAMED_TOOL.finditer(text)}
-    found = (word for word in _TOKEN.findall(text) if word not in _SMALL)
-    return tuple(sorted(named.union(map(stem, found))))
+    words = (word for word in _TOKEN.findall(text) if word not in _SMALL)
+    return tuple(sorted(named.union(map(stem, words))))
 
 
 @lru_cache(maxsize=4096)
@@ -142,7 +142,7 @@ MATERIAL = PROCESS | _stems(
 )
 """What work is done on and with, as opposed to what one feature shows or does."""
 GENERIC = _stems("use creating add edit write run start fix work set have coming back take")
-"""Words that tell little about what a sentence means."""
+"""Words that say little about what a sentence means."""
 
 
 _ARTICLE = compiled(r" (?:a|an|my|your|our|his|her|their|any of|all|some|one|anything)\b|.*\bthe\b")

@@ -18,7 +18,7 @@ from session_memory.distil.rule_intents import CUES, ENDED, INTENTS, TASTES, voi
 from session_memory.distil.rule_terms import MATERIAL, names_a_kind, plain_form, terms_of
 from session_memory.regex_cache import compiled
 
-ASKS_TO_BE_TOLD = "asks to be told"
+ASKS_FOR_REPORT = "asks to be told"
 WANTS_IT_WRITTEN = "wants it written down"
 SHOULD_BE = "says it should be so"
 SHOULD_NOT_BE = "says it should not be so"
@@ -280,7 +280,7 @@ _TOOLED = cued(
     r"(?:$|[,.]| (?:skill|subagent|agent|workflow|as a|once|and)\b)",
     r"\b(?:use|using|run|with|according to) (?:the |our )?/[a-z][\w-]{3,}(?!/)",
 )
-_TELL = cued(
+_REPORT = cued(
     "know tell show link give send",
     r"\blet me know(?: also)? (?:if|when|whether|what|which|how)\b",
     r"^(?:tell|show) me (?:if|when|whether)\b|^link me\b",
@@ -328,7 +328,7 @@ _FIRM_CUES = frozenset[str]().union(
     ),
 )
 _ANY_CUE = _FIRM_CUES.union(
-    *(each.cues for each in (_AGAINST, _FOR, _TOOLED, _TELL, _PROPOSES)),
+    *(each.cues for each in (_AGAINST, _FOR, _TOOLED, _REPORT, _PROPOSES)),
     CUES,
     words("could do not dont didnt shouldnt mustnt why did can may free ok okay fine forget"),
     words("ignore changed"),
@@ -354,51 +354,51 @@ def read_wording(sentence: str, place: Moment) -> Wording | None:
     text = plain_form(_URL.sub("", sentence) if "://" in sentence else sentence)
     said = words_in(text)
     asks = sentence.endswith("?") or _QUESTION.match(text) is not None
-    one = Sentence(sentence, text, frozenset(said), len(said), asks)
-    if not _LEAST_WORDS <= one.count <= _MOST_WORDS or one.has(_NO_RULE):
+    parsed = Sentence(sentence, text, frozenset(said), len(said), asks)
+    if not _LEAST_WORDS <= parsed.count <= _MOST_WORDS or parsed.has(_NO_RULE):
         return None
-    found = _by_intent(one, place)
-    if found is not None:
-        return found
-    taste = voiced(one, TASTES)
+    intended = _by_intent(parsed, place)
+    if intended is not None:
+        return intended
+    taste = voiced(parsed, TASTES)
     if taste is not None:
-        firm = None if asks else _firm(one, place)
+        firm = None if asks else _firm(parsed, place)
         return Wording(f'"{taste}"', firm is not None, "against", taste)
     if asks:
         return _complaint(text)
-    if one.has(_TELL):
-        return Wording(ASKS_TO_BE_TOLD, False, "for")
+    if parsed.has(_REPORT):
+        return Wording(ASKS_FOR_REPORT, False, "for")
     lenient = _ended(text)
     if lenient is not None:
-        return None if one.has(_FOR_ONCE) or one.has(_ALOUD) else lenient
-    if place != "opening" and one.count <= _FIRM_WORDS:
-        if one.has(_WRITE_DOWN):
+        return None if parsed.has(_FOR_ONCE) or parsed.has(_ALOUD) else lenient
+    if place != "opening" and parsed.count <= _FIRM_WORDS:
+        if parsed.has(_WRITE_DOWN):
             return Wording(WANTS_IT_WRITTEN, True, "for")
-        if one.has(_CUSTOM):
+        if parsed.has(_CUSTOM):
             return Wording("tells how it is done here", True, "for")
-    weak = _weak(one, place)
-    if weak is None and _FIRM_CUES.isdisjoint(one.words):
+    weak = _weak(parsed, place)
+    if weak is None and _FIRM_CUES.isdisjoint(parsed.words):
         return None
-    if one.has(_ALOUD) or _STORY.match(text) or _SHIPS.match(text):
+    if parsed.has(_ALOUD) or _STORY.match(text) or _SHIPS.match(text):
         return None
-    if place != "reason" and _FIRM_CUES.isdisjoint(one.words):
+    if place != "reason" and _FIRM_CUES.isdisjoint(parsed.words):
         return weak
-    return _firm(one, place) or weak
+    return _firm(parsed, place) or weak
 
 
-def _weak(one: Sentence, place: Moment) -> Wording | None:
-    if one.has(_AGAINST):
+def _weak(parsed: Sentence, place: Moment) -> Wording | None:
+    if parsed.has(_AGAINST):
         return Wording("does not want it", False, "against")
-    if not _SHOULD_NOT.isdisjoint(one.words):
+    if not _SHOULD_NOT.isdisjoint(parsed.words):
         return Wording(SHOULD_NOT_BE, False, "against")
-    if one.has(_FOR) or one.has(_TOOLED):
+    if parsed.has(_FOR) or parsed.has(_TOOLED):
         return Wording("asks for it", False, "for")
     if place == "reason":
         return Wording("corrects the agent", False, "for")
-    if one.has(_PROPOSES):
-        against = "let's not" in one.text or "lets not" in one.text
+    if parsed.has(_PROPOSES):
+        against = "let's not" in parsed.text or "lets not" in parsed.text
         return Wording("proposes it", False, "against" if against else "for")
-    return None if _SHOULD.isdisjoint(one.words) else Wording(SHOULD_BE, False, "for")
+    return None if _SHOULD.isdisjoint(parsed.words) else Wording(SHOULD_BE, False, "for")
 
 
 def _ended(text: str) -> Wording | None:
@@ -407,15 +407,15 @@ def _ended(text: str) -> Wording | None:
     return Wording("says it is not needed", False, "spares") if _SPARES.match(text) else None
 
 
-def _by_intent(one: Sentence, place: Moment) -> Wording | None:
-    ended = None if one.asks else voiced(one, ENDED)
-    if ended is not None and not one.has(_FOR_ONCE):
+def _by_intent(parsed: Sentence, place: Moment) -> Wording | None:
+    ended = None if parsed.asks else voiced(parsed, ENDED)
+    if ended is not None and not parsed.has(_FOR_ONCE):
         return Wording("allows it", False, "allows", ended)
-    intent = voiced(one, INTENTS)
-    if intent is None or (one.asks and not one.text.startswith("don't")):
+    intent = voiced(parsed, INTENTS)
+    if intent is None or (parsed.asks and not parsed.text.startswith("don't")):
         return None
-    sure = not one.asks and not one.has(_ALOUD)
-    firm = sure and place != "opening" and one.has(_GATE)
+    sure = not parsed.asks and not parsed.has(_ALOUD)
+    firm = sure and place != "opening" and parsed.has(_GATE)
     return Wording(f'"{intent}"', firm, "against", intent)
 
 
@@ -427,74 +427,74 @@ def _complaint(text: str) -> Wording | None:
     return Wording(SHOULD_BE, False, "for") if _SUGGESTS.match(text) else None
 
 
-def _firm(one: Sentence, place: Moment) -> Wording | None:
-    text = one.text
+def _firm(parsed: Sentence, place: Moment) -> Wording | None:
+    text = parsed.text
     after_work = place != "opening"
-    if one.count > _FIRM_WORDS:
+    if parsed.count > _FIRM_WORDS:
         return None
-    stance: RuleStance = "for" if _NEGATES.isdisjoint(one.words) else "against"
-    if one.has(_LASTING) and not _SPECULATES.search(text):
+    stance: RuleStance = "for" if _NEGATES.isdisjoint(parsed.words) else "against"
+    if parsed.has(_LASTING) and not _SPECULATES.search(text):
         lasting = _LASTING.search(text)
         if lasting and _DIRECTS.search(text.replace(lasting[0], "")):
             return Wording(f'says "{lasting[0]}"', True, stance)
-    if after_work and one.has(_GATE) and _DIRECTS.search(text):
+    if after_work and parsed.has(_GATE) and _DIRECTS.search(text):
         return Wording("sets a condition", True, stance)
-    if after_work and _REMEMBER.match(text) and not one.has(_PASSING):
+    if after_work and _REMEMBER.match(text) and not parsed.has(_PASSING):
         return Wording("asks to remember it", True, stance)
-    if after_work and one.has(_NOT_WANTED) and not one.has(_PASSING):
+    if after_work and parsed.has(_NOT_WANTED) and not parsed.has(_PASSING):
         return Wording("does not want it", True, "against")
-    if _points(one):
+    if _points(parsed):
         return None
-    if one.has(_UNIVERSAL):
+    if parsed.has(_UNIVERSAL):
         return Wording("says always or never", True, stance)
-    return _firm_after_work(one, stance, place) if after_work else None
+    return _firm_after_work(parsed, stance, place) if after_work else None
 
 
-def _points(one: Sentence) -> bool:
+def _points(parsed: Sentence) -> bool:
     """Whether it names its object only by pointing at it: "never do that"."""
-    if _POINTING.isdisjoint(one.words):
+    if _POINTING.isdisjoint(parsed.words):
         return False
-    return _POINTS.search(_CLAUSE.sub("", _THIS_PLACE.sub("", one.text))) is not None
+    return _POINTS.search(_CLAUSE.sub("", _THIS_PLACE.sub("", parsed.text))) is not None
 
 
-def _firm_after_work(one: Sentence, stance: RuleStance, place: Moment) -> Wording | None:
-    text = one.text
+def _firm_after_work(parsed: Sentence, stance: RuleStance, place: Moment) -> Wording | None:
+    text = parsed.text
     refused = place in ("refused", "reason")
-    if one.has(_AGAIN):
+    if parsed.has(_AGAIN):
         return Wording("says it again", True, "against")
     if _CONTRAST.match(text) or (refused and _INSTEAD.match(text)):
-        return None if _CODE.search(one.raw) else Wording("corrects the agent", True, "for")
+        return None if _CODE.search(parsed.raw) else Wording("corrects the agent", True, "for")
     if _DECIDES.match(text):
         return Wording("decides between two ways", True, "for")
-    if one.has(_PASSING):
+    if parsed.has(_PASSING):
         return None
-    if (one.has(_REASONED) or one.has(_FITS)) and not _SYMBOL.search(one.raw):
+    if (parsed.has(_REASONED) or parsed.has(_FITS)) and not _SYMBOL.search(parsed.raw):
         return Wording("decides it for a reason", True, stance)
-    if (one.has(_WANTED) and "but" not in one.words) or one.has(_MUST):
+    if (parsed.has(_WANTED) and "but" not in parsed.words) or parsed.has(_MUST):
         return Wording("says what has to be", True, stance)
-    if one.has(_FOR_EVERY):
-        return None if _CODE.search(one.raw) else Wording("says how all should be", True, stance)
-    found: Wording | None = None
-    if one.has(_NOT_TO_BE):
-        found = Wording(SHOULD_NOT_BE, True, "against")
+    if parsed.has(_FOR_EVERY):
+        return None if _CODE.search(parsed.raw) else Wording("says how all should be", True, stance)
+    wording: Wording | None = None
+    if parsed.has(_NOT_TO_BE):
+        wording = Wording(SHOULD_NOT_BE, True, "against")
     elif _CONVENTION.match(text):
-        found = Wording("tells how it is done here", True, stance)
-    elif one.count <= _SHORT_WORDS and _refuses_in_general(text):
-        found = Wording("forbids it in general", True, "against")
-    elif place == "reason" and one.count <= _SHORT_WORDS and _DIRECTIVE.match(text):
-        found = Wording("corrects the agent", True, stance)
-    if found is None or _CODE.search(one.raw) or MATERIAL.isdisjoint(terms_of(text)):
+        wording = Wording("tells how it is done here", True, stance)
+    elif parsed.count <= _SHORT_WORDS and _refuses_in_general(text):
+        wording = Wording("forbids it in general", True, "against")
+    elif place == "reason" and parsed.count <= _SHORT_WORDS and _DIRECTIVE.match(text):
+        wording = Wording("corrects the agent", True, stance)
+    if wording is None or _CODE.search(parsed.raw) or MATERIAL.isdisjoint(terms_of(text)):
         return None
-    return found
+    return wording
 
 
 def _refuses_in_general(text: str) -> bool:
     """ "Don't amend commits" names a kind of thing; "don't amend the commit" one thing."""
     if _TO_MAIN.match(text) or _A_TOOL.match(text):
         return True
-    found = _FORBIDS.match(text) or _STOPS.match(text)
-    if found is None:
-        found = _REFUSES.match(text)
-        if found is None or not _NOTHING_REFUSED.isdisjoint(found["what"].split()[:2]):
+    refused = _FORBIDS.match(text) or _STOPS.match(text)
+    if refused is None:
+        refused = _REFUSES.match(text)
+        if refused is None or not _NOTHING_REFUSED.isdisjoint(refused["what"].split()[:2]):
             return False
-    return names_a_kind(found["what"])
+    return names_a_kind(refused["what"])

@@ -19,7 +19,7 @@ from session_memory.core.schema import ObservationStatus, RuleStatement, Session
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.rule_terms import GENERIC, MATERIAL, PROCESS, terms_of, without_opening
 from session_memory.distil.rule_wording import (
-    ASKS_TO_BE_TOLD,
+    ASKS_FOR_REPORT,
     SHOULD_BE,
     SHOULD_NOT_BE,
     Moment,
@@ -84,9 +84,8 @@ class RuleLog:
         if event.inherited:
             return ()
         label = event.label or ""
-        self._refused = (
-            self._refused or label == "denied" or "interrupt" in label or "abort" in label
-        )
+        if label == "denied" or "interrupt" in label or "abort" in label:
+            self._refused = True
         words = user_words(event)
         if not words:
             return ()
@@ -97,16 +96,16 @@ class RuleLog:
         if key in self._heard:
             return ()
         self._heard.add(key)
-        known = len(self._found)
+        count = len(self._found)
         if label == "denied" or may_rule(words):
             self._hear(words, event)
-        return tuple(islice(self._found.values(), known, None))
+        return tuple(islice(self._found.values(), count, None))
 
     def _hear(self, words: str, event: SessionEvent) -> None:
         task = _describes_a_task(words)
         place = self._place(event)
         before = ""
-        kept: tuple[Wording, str] | None = None
+        pending: tuple[Wording, str] | None = None
         for sentence in spoken_sentences(words):
             if sentence.endswith(":"):  # announces something else
                 continue
@@ -120,13 +119,14 @@ class RuleLog:
             else:
                 before = sentence
             # "Discuss first. You edited without me.": one wish in two sentences.
-            if kept and wording and kept[0].intent and kept[0].intent == wording.intent:
-                text, wording = f"{kept[1]}. {text}", max(kept[0], wording, key=lambda w: w.firm)
-            elif kept:
-                self._keep(*kept, event)
-            kept = (wording, text) if wording else None
-        if kept:
-            self._keep(*kept, event)
+            if pending and wording and pending[0].intent and pending[0].intent == wording.intent:
+                text = f"{pending[1]}. {text}"
+                wording = max(pending[0], wording, key=lambda each: each.firm)
+            elif pending:
+                self._keep(*pending, event)
+            pending = (wording, text) if wording else None
+        if pending:
+            self._keep(*pending, event)
 
     def _place(self, event: SessionEvent) -> Moment:
         if event.label == "denied":
@@ -199,12 +199,12 @@ class _Said(msgspec.Struct, frozen=True):
 
     @property
     def order(self) -> tuple[int, int, int, str]:
-        one = self.statement
-        return (one.at or 0, self.session, one.seq, one.text)
+        statement = self.statement
+        return (statement.at or 0, self.session, statement.seq, statement.text)
 
 
 _REPEATED = 2
-_TELLS = 2  # terms that the wording of an intent needs to be understood later
+_LEAST_INTENT_TERMS = 2  # terms that the wording of an intent needs to be understood later
 _ALIKE = 0.45
 _SHARED_WEIGHT = 1.3
 _COMMON_WEIGHT = 0.35
@@ -223,9 +223,9 @@ def standing_rules(by_session: Mapping[int, Sequence[RuleStatement]]) -> list[St
     """The rules that stand, the best supported first; whatever order the sessions come in."""
     said = sorted(
         (
-            _Said(session, one, frozenset(terms_of(one.text)))
-            for session, found in by_session.items()
-            for one in found
+            _Said(session, statement, frozenset(terms_of(statement.text)))
+            for session, statements in by_session.items()
+            for statement in statements
         ),
         key=lambda each: each.order,
     )
@@ -248,19 +248,19 @@ class Verdict(msgspec.Struct, frozen=True):
 def judge_statements(
     by_session: Mapping[int, Sequence[RuleStatement]],
 ) -> dict[tuple[int, int, str], Verdict]:
-    """By session, place and text: of each rule that stands, its best wording is told."""
+    """By session, place and text: of each rule that stands, its best wording is shown."""
     judged = {
-        (session, one.seq, one.text): Verdict("retired" if one.firm else "low_value")
+        (session, each.seq, each.text): Verdict("retired" if each.firm else "low_value")
         for session, said in by_session.items()
-        for one in said
+        for each in said
     }
     for rule in standing_rules(by_session):
-        told: ObservationStatus = "promoted" if rule.sure == "repeated" else "active"
+        best_status: ObservationStatus = "promoted" if rule.sure == "repeated" else "active"
         for each in rule.evidence:
-            status = told if each.text == rule.text else "superseded"
+            status = best_status if each.text == rule.text else "superseded"
             judged[each.session, each.seq, each.text] = Verdict(status, rule)
-            if status == told:
-                told = "superseded"  # the same words again
+            if status == best_status:
+                best_status = "superseded"  # the same words again
     return judged
 
 
@@ -282,29 +282,29 @@ class _Likeness:
             if each.statement.intent is not None:
                 self._intents.setdefault(each.statement.intent, []).append(at)
 
-    def candidates(self, one: _Said) -> list[int]:
+    def candidates(self, said: _Said) -> list[int]:
         """Positions of statements that may be like this one, in order of time."""
-        intent = one.statement.intent
+        intent = said.statement.intent
         if intent is not None:
             return self._intents.get(intent, [])
-        rare = [self._holders[term] for term in one.terms if term not in self._common]
-        rare = rare or [self._holders[term] for term in one.terms]
+        rare = [self._holders[term] for term in said.terms if term not in self._common]
+        rare = rare or [self._holders[term] for term in said.terms]
         return sorted({at for holders in rare for at in holders})
 
-    def of(self, one: _Said, other: _Said) -> float:
-        """From 0 to 1; what is told apart by intent has nothing in common."""
-        mine, theirs = one.statement.intent, other.statement.intent
+    def of(self, said: _Said, other: _Said) -> float:
+        """From 0 to 1; statements of different intents have nothing in common."""
+        mine, theirs = said.statement.intent, other.statement.intent
         if mine is not None or theirs is not None:
             return 1.0 if mine == theirs else 0.0
-        both = one.terms & other.terms
+        both = said.terms & other.terms
         if any(term.startswith("/") for term in both):  # the same tool by name
             return 1.0
-        if len(both) >= _SAME_TERMS and both in (one.terms, other.terms):
+        if len(both) >= _SAME_TERMS and both in (said.terms, other.terms):
             return 1.0
         shared = self._weight(both)
         if shared < _SHARED_WEIGHT:
             return 0.0
-        return shared / min(self._weight(one.terms), self._weight(other.terms))
+        return shared / min(self._weight(said.terms), self._weight(other.terms))
 
     def _weight(self, terms: Iterable[str]) -> float:
         return sum(_COMMON_WEIGHT if term in self._common else 1.0 for term in terms)
@@ -344,11 +344,11 @@ def _groups(said: Sequence[_Said], alike: _Likeness) -> list[list[_Said]]:
 def _not_withdrawn(group: list[_Said], said: Sequence[_Said], alike: _Likeness) -> list[_Said]:
     """What was said after the user last said the opposite, or allowed it."""
     # All that voice one intent are alike: what ends the first of them ends the others.
-    asked = group[:1] if group[0].statement.intent is not None else group
+    compared = group[:1] if group[0].statement.intent is not None else group
     withdrawn = max(
         (
             said[at].order
-            for each in asked
+            for each in compared
             for at in alike.candidates(each)
             if _withdraws(said[at], each) and alike.of(said[at], each) >= _ALIKE
         ),
@@ -396,20 +396,20 @@ def _is_about_work(said: Sequence[_Said]) -> bool:
 
 
 def _names_work(said: _Said) -> bool:
-    one, terms = said.statement, said.terms
-    if one.why.startswith((SHOULD_BE, SHOULD_NOT_BE)):
+    statement, terms = said.statement, said.terms
+    if statement.why.startswith((SHOULD_BE, SHOULD_NOT_BE)):
         return not MATERIAL.isdisjoint(terms)
     return (
-        one.stance == "against"
-        or one.why.startswith(ASKS_TO_BE_TOLD)
+        statement.stance == "against"
+        or statement.why.startswith(ASKS_FOR_REPORT)
         or any(term in PROCESS or term.startswith("/") for term in terms)
-        or (not MATERIAL.isdisjoint(terms) and _is_remark(one))
+        or (not MATERIAL.isdisjoint(terms) and _is_remark(statement))
     )
 
 
-def _is_remark(one: RuleStatement) -> bool:
+def _is_remark(statement: RuleStatement) -> bool:
     """Short and without names of code: what names some, or says much, is about one task."""
-    return len(one.text.split()) <= _REMARK_WORDS and not _NAMES_CODE.search(one.text)
+    return len(statement.text.split()) <= _REMARK_WORDS and not _NAMES_CODE.search(statement.text)
 
 
 def _sessions(said: Sequence[_Said]) -> int:
@@ -428,9 +428,9 @@ def _best(said: Sequence[_Said]) -> RuleStatement:
     shared = said[0].terms.intersection(*(each.terms for each in said))
 
     def merit(each: _Said) -> tuple[object, ...]:
-        one = each.statement
+        text, intent = each.statement.text, each.statement.intent
         extra = len(each.terms - shared) if len(said) > 1 else 0
-        tells = one.intent is None or len(each.terms) >= _TELLS
-        return ("?" not in one.text, tells, reads_as_rule(one.text), -extra, each.order)
+        is_clear = intent is None or len(each.terms) >= _LEAST_INTENT_TERMS
+        return ("?" not in text, is_clear, reads_as_rule(text), -extra, each.order)
 
     return max(said, key=merit).statement

@@ -28,7 +28,7 @@ LOOP_WINDOW = 12
 _COMMAND_CHARS = 300
 _SAMPLE_CHARS = 200
 _LOOP_CHARS = 120
-_KEPT_CHARS = 4096  # a call of more is compared by a hash: the last dozen stay in memory
+_COMPARED_CHARS = 4096  # a call of more is compared by a hash: the last dozen stay in memory
 _MAX_OPEN = 2000  # calls whose result never came
 _SLACK = 4  # lists may outgrow their limit this much before they are cut: few cuts, bounded memory
 # Asking again whether something finished is how these tools are used.
@@ -87,7 +87,8 @@ class RunLog:
             self.last_edit = pos
             self._failed = None
         self.calls += 1
-        self._touch(event.files, 1 if edits else 0)
+        if event.files:
+            self._touch(event.files, 1 if edits else 0)
         if command is not None:
             self._command(call, command, event)
         if event.call_id is not None:
@@ -104,13 +105,15 @@ class RunLog:
         if call is not None:
             if not call.files and event.files and not failed:
                 self._touch(event.files, 1 if call.edits else 0)
-            passed = None if denied else self._checked(call, event, text)
+            checked = call.check is not None and not denied
+            passed = self._checked(call, event, text) if checked else None
             failed = passed is False or (failed and passed is not True)
             if call.run is not None and call.run.value.delivers and not denied:
                 failed = failed or was_refused(call.command or "", window(text))
             if failed and call.edits and call.command is None:
                 self._undo_edit(call)
-            self._settle(call, event, failed=failed, denied=denied)
+            if call.run is not None:
+                self._settle(call.run, event, failed=failed, denied=denied)
         self.denials += denied
         if failed and event.label != "interrupted":
             self.error(text, event.seq, call.tool if call else event.tool)
@@ -131,9 +134,9 @@ class RunLog:
 
     def commands(self) -> tuple[CommandRun, ...]:
         """The commands worth keeping, in order; failures and verifications go last."""
-        kept, dropped = fit_commands([run.value for run in self._runs])
+        commands, dropped = fit_commands([run.value for run in self._runs])
         self._drop("commands", dropped)
-        return kept
+        return commands
 
     def _count_tool(self, tool: str) -> None:
         if tool in self.tools or len(self.tools) < MAX_TOOLS:
@@ -168,14 +171,11 @@ class RunLog:
     def _cut_runs(self) -> None:
         """Cut the older commands; the latest stay as they are, for results still to come."""
         older, latest = self._runs[:-MAX_COMMANDS], self._runs[-MAX_COMMANDS:]
-        kept, dropped = fit_commands([run.value for run in older])
+        commands, dropped = fit_commands([run.value for run in older])
         self._drop("commands", dropped)
-        self._runs = [Run(value) for value in kept] + latest
+        self._runs = [Run(value) for value in commands] + latest
 
-    def _settle(self, call: Call, event: SessionEvent, *, failed: bool, denied: bool) -> None:
-        run = call.run
-        if run is None:
-            return
+    def _settle(self, run: Run, event: SessionEvent, *, failed: bool, denied: bool) -> None:
         run.value = msgspec.structs.replace(
             run.value, exit=event.exit_code, is_error=failed, denied=denied
         )
@@ -212,7 +212,7 @@ class RunLog:
         if tool.lower().replace("_", "") in _POLLS:
             return
         said = command or text
-        key = (tool, said if len(said) <= _KEPT_CHARS else text_key(said))
+        key = (tool, said if len(said) <= _COMPARED_CHARS else text_key(said))
         if edits and key not in self._recent:
             self._recent.clear()  # files changed: the same call may now give another result
         self._recent.append(key)

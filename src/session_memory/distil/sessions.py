@@ -21,7 +21,7 @@ def analyze(store: DistilStore, writer: Writer) -> list[int]:
     """Digest what is captured but not analyzed; returns those sessions."""
     waiting = store.unanalyzed()
     for session_id in waiting:
-        analyze_one(store, writer, session_id)
+        analyze_session(store, writer, session_id)
     return waiting
 
 
@@ -34,7 +34,7 @@ def distil_waiting(store: DistilStore) -> dict[str, str]:
     for session_id in store.unanalyzed():
         try:
             with store.writing() as writer:
-                analyze_one(store, writer, session_id)
+                analyze_session(store, writer, session_id)
         except Exception as error:
             if store.is_unusable_after(error):
                 raise
@@ -42,7 +42,7 @@ def distil_waiting(store: DistilStore) -> dict[str, str]:
     return failed
 
 
-def analyze_one(store: DistilStore, writer: Writer, session_id: int) -> bool:
+def analyze_session(store: DistilStore, writer: Writer, session_id: int) -> bool:
     """Digest one session; if that fails, what was written of it is rolled back."""
     with writer.attempt():
         save(writer, [(session_id, distil(store, session_id))])

@@ -28,7 +28,7 @@ from session_memory.distil.turns import BROKEN_OFF, Ref
 from session_memory.distil.work import is_project_edit, work_of
 from session_memory.regex_cache import compiled
 
-_SUBJECT_TELLS = 3  # words of a commit's subject that carry meaning
+_LEAST_SUBJECT_WORDS = 3  # words of a commit's subject that carry meaning
 
 _TIDIES = compiled(
     r"\b(?:remove|drop|delete) (?:an? |the |some |all )?(?:unused|redundant|dead|obsolete)\b"
@@ -59,7 +59,7 @@ _REVIEWED = compiled(
     r"(?: (?:the|PR|MR|pull request|review|round|#?\d+))*[ .]*",
     re.I,
 )
-_AMENDS = ("fixup! ", "squash! ", "amend! ", "Merge ")  # other commits tell what is in them
+_AMENDS = ("fixup! ", "squash! ", "amend! ", "Merge ")  # other commits say what is in them
 
 
 class TurnWork(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ class TurnWork(msgspec.Struct, frozen=True):
 
     files: frozenset[str] = frozenset()
     code: bool = False
-    """It changed more than notes, which tell themselves what they say."""
+    """It changed more than notes, which need no summary."""
     checked: bool = False
     """A check passed after the last edit of code, and none failed."""
     commits: tuple[str, ...] = ()
@@ -75,16 +75,16 @@ class TurnWork(msgspec.Struct, frozen=True):
 
 
 class ClosedTurn(msgspec.Struct, frozen=True):
-    """A turn that is over: what was asked and answered, and what was done."""
+    """A turn that is over: its request, its answer, and what was done."""
 
     ref: Ref
-    asked: str
-    told: str
-    """The answer; empty where its commits tell what was done."""
+    request: str
+    answer: str
+    """Its gist; empty where its commits say what was done."""
     edited: str
     """Its files, as the end of a summary."""
     little: bool
-    """The answer would tell a later reader nothing."""
+    """The answer has no use for a later reader."""
     cosmetic: bool
     """It changed looks only."""
     work: TurnWork
@@ -95,19 +95,19 @@ class ClosedTurn(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """What was asked, what was committed or else answered, which files changed."""
-        asked, told = self.asked, self.told
+        """The request, what was committed or else answered, which files changed."""
+        request, result = self.request, self.answer
         if self.work.commits:
-            told = "; ".join(dict.fromkeys(self.work.commits))
-            asked = asked if directs(asked) else ""  # the subject of a commit stands alone
-        return f"{asked} → {told}{self.edited}" if asked else f"{told}{self.edited}"
+            result = "; ".join(dict.fromkeys(self.work.commits))
+            request = request if directs(request) else ""  # the subject of a commit stands alone
+        return f"{request} → {result}{self.edited}" if request else f"{result}{self.edited}"
 
     @property
     def says_little(self) -> bool:
-        """Whether its summary would tell a later reader nothing."""
+        """Whether its summary has no use for a later reader."""
         if not self.work.commits:
             return self.little
-        if not any(map(_tells, self.work.commits)):
+        if not any(map(_names_a_change, self.work.commits)):
             return True
         return self.cosmetic if self.work.files else self.little
 
@@ -124,41 +124,46 @@ def turn_work(attempts: Sequence[Attempt], cwd: str) -> TurnWork:
         ),
         code=work.last_code_edit >= 0,
         checked=work.last_code_edit >= 0 and bool(fresh) and all(each.passed for each in fresh),
-        commits=tuple(subject for a in attempts if a.command for subject in commit_subjects(a)),
+        commits=tuple(
+            subject
+            for attempt in attempts
+            if attempt.command and "commit" in attempt.command
+            for subject in commit_subjects(attempt)
+        ),
     )
 
 
 def credited(turns: Sequence[ClosedTurn]) -> list[ClosedTurn]:
     """The turns of a session; "commit it" credits its commit to the turn that did the work."""
-    found = list(turns)
+    credited_turns = list(turns)
     last: int | None = None  # the last turn with edits that are not committed
     for at, turn in enumerate(turns):
         if turn.work.commits:
             if not turn.work.files and last is not None:
-                work = replace(found[last].work, commits=turn.work.commits)
-                found[last] = replace(found[last], work=work)
+                work = replace(credited_turns[last].work, commits=turn.work.commits)
+                credited_turns[last] = replace(credited_turns[last], work=work)
             last = None
         elif turn.work.files:
             last = at
-    return [_with_its_subject(found, at) for at in range(len(found))]
+    return [_with_its_subject(credited_turns, at) for at in range(len(credited_turns))]
 
 
 def _with_its_subject(turns: Sequence[ClosedTurn], at: int) -> ClosedTurn:
     """A turn; "let's give it a try" takes the request that was talked about just before it."""
     turn = turns[at]
-    if turn.work.commits or not turn.work.files or _names_a_subject(turn.asked):
+    if turn.work.commits or not turn.work.files or _names_a_subject(turn.request):
         return turn
-    talk = turns[max(0, at - _TALKED) : at] if _AGREES.match(turn.asked) else ()
+    talk = turns[max(0, at - _TALKED) : at] if _AGREES.match(turn.request) else ()
     for earlier in reversed(talk):
         if earlier.work.files:
             break
-        if _names_a_subject(earlier.asked):
-            return replace(turn, asked=earlier.asked)
+        if _names_a_subject(earlier.request):
+            return replace(turn, request=earlier.request)
     return replace(turn, little=True)
 
 
-def _names_a_subject(asked: str) -> bool:
-    return names_code(asked) or is_unspaced(asked) or len(own_words(asked)) >= _LEAST_SUBJECT
+def _names_a_subject(request: str) -> bool:
+    return names_code(request) or is_unspaced(request) or len(own_words(request)) >= _LEAST_SUBJECT
 
 
 def which_lasted(turns: Sequence[ClosedTurn]) -> list[bool]:
@@ -166,7 +171,7 @@ def which_lasted(turns: Sequence[ClosedTurn]) -> list[bool]:
     lasted: list[bool] = []
     redone: set[str] = set()  # files of later turns, up to the next commit
     for turn in reversed(turns):
-        lasted.append(_is_checked_and_kept(turn, redone))
+        lasted.append(_is_checked_and_stays(turn, redone))
         if turn.work.commits:
             redone.clear()
         redone |= turn.work.files
@@ -180,13 +185,13 @@ def which_lasted(turns: Sequence[ClosedTurn]) -> list[bool]:
     return lasted
 
 
-def _is_checked_and_kept(turn: ClosedTurn, redone: set[str]) -> bool:
+def _is_checked_and_stays(turn: ClosedTurn, redone: set[str]) -> bool:
     if turn.rejected or turn.corrected or not (turn.work.code and turn.work.checked):
         return False
-    return not turn.told.startswith(BROKEN_OFF) and not turn.work.files <= redone
+    return not turn.answer.startswith(BROKEN_OFF) and not turn.work.files <= redone
 
 
-def _tells(subject: str) -> bool:
+def _names_a_change(subject: str) -> bool:
     """Whether a commit's subject names something that a reader could look up."""
     if subject.startswith(_AMENDS) or _TIDIES.search(subject):
         return False
@@ -196,4 +201,4 @@ def _tells(subject: str) -> bool:
     objects = {word for word in own_terms(said) if not is_verb(word)}
     if len(objects - _OF_ANY_COMMIT) < _LEAST_OBJECTS and not names_code(said):
         return False
-    return names_something(subject) or len(own_words(subject)) >= _SUBJECT_TELLS
+    return names_something(subject) or len(own_words(subject)) >= _LEAST_SUBJECT_WORDS

@@ -84,9 +84,9 @@ _QUESTION = compiled(
 
 @lru_cache(maxsize=4)  # digest, observations and rules look at the same prompts
 def typed(text: str) -> str:
-    """The words a person typed: without pictures' names, directives and what the client tells."""
-    if text.startswith("#") and (found := _REQUEST.search(text, 0, _CLIENT_CHARS)):
-        text = text[found.end() :]
+    """The words a person typed: without pictures' names, directives and the client's notes."""
+    if text.startswith("#") and (request := _REQUEST.search(text, 0, _CLIENT_CHARS)):
+        text = text[request.end() :]
     head = text[:_HEAD_CHARS]
     if "[" in head or _PICTURE.search(head):
         text = _MARK.sub(" ", head) + text[_HEAD_CHARS:]
@@ -98,7 +98,7 @@ def telling_words(text: str) -> list[str]:
     return _words_but(_SMALL, text)
 
 
-@lru_cache(maxsize=16)  # a request is asked several things in a row
+@lru_cache(maxsize=16)  # several questions about one request follow each other
 def own_words(text: str) -> tuple[str, ...]:
     """Its meaningful words without those that could occur in any session."""
     return tuple(_words_but(_COMMON, text))
@@ -106,15 +106,16 @@ def own_words(text: str) -> tuple[str, ...]:
 
 def has_own_words(text: str, least: int) -> bool:
     """Whether it has so many of them; most texts show that with their first sentence."""
-    found = (match[0] for match in _TOKEN.finditer(text.replace("’", "'")))
-    own = (word for word in found if len(word) > 1 and word.lower() not in _COMMON)
+    text = text.replace("’", "'")
+    tokens = (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text)
+    own = (token for token in tokens if len(token[0]) > 1 and token[0].lower() not in _COMMON)
     return len(tuple(islice(own, least))) == least
 
 
 def own_terms(text: str) -> set[str]:
     """Its own words in lower case, each once."""
-    found = set(_tokens(text.lower())) - _COMMON
-    return {word for word in found if len(word) > 1}
+    terms = set(_tokens(text.lower())) - _COMMON
+    return {word for word in terms if len(word) > 1}
 
 
 def _words_but(left_out: frozenset[str], text: str) -> list[str]:
@@ -172,7 +173,7 @@ def asks_for_work(text: str) -> bool:
     return _first_word(text[:_LEADING]) in _VERBS
 
 
-@lru_cache(maxsize=16)  # a request is asked several things in a row
+@lru_cache(maxsize=16)  # several questions about one request follow each other
 def _first_word(text: str) -> str:
     """The first word that is not small, in lower case; "" where there is none."""
     for match in _TOKEN.finditer(text.replace("’", "'")):
@@ -182,7 +183,7 @@ def _first_word(text: str) -> str:
     return ""
 
 
-# The sign that tells comes first, and what stands before it is looked at behind it: so most places
+# The deciding sign comes first, and what stands before it is looked at behind it: so most places
 # of a text are passed over at once.
 _CODE = compiled(
     r"[-_/.`#:A-Z](?:(?<=\w[_/])\w|(?<=\w\.)\w{2,4}\b|(?<=\w-)\w+-\w|(?<=[a-z][A-Z])"
@@ -276,7 +277,7 @@ def asks_for_fact(text: str) -> bool:
     )
 
 
-@lru_cache(maxsize=16)  # a turn and its request are both judged by what was asked
+@lru_cache(maxsize=16)  # a turn and its request are both judged by it
 def directs(text: str) -> bool:
     """Whether an input asks for work, and says on what."""
     if is_question(text) or is_operation(text):

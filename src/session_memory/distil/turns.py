@@ -1,4 +1,4 @@
-"""One turn, from what was asked to the last word of the answer, and its summary."""
+"""One turn, from the request to the last word of the answer, and its summary."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from session_memory.regex_cache import compiled
 
 BROKEN_OFF = "broken off after"
 """How the summary of a turn without an answer begins."""
-_ASKED_CHARS = 160
+_REQUEST_CHARS = 160
 _GIST_CHARS = 320
 _ANSWER_CHARS = 6000
 _CLAIM_CHARS = 240
 _MAX_FILES = 3
 _SHORT_ANSWER = (40, 200)
-_ANSWER_TELLS = 3
+_LEAST_ANSWER_WORDS = 3
 _SHIPPED_CHARS = 600
 _CLAIM_ALONE = 25
 _CLAIM_START = 60  # further in, "completed" and "fixed" are about something else
-_CLAIM_TELLS = 3  # words that carry meaning
+_LEAST_CLAIM_WORDS = 3  # words that carry meaning
 _COMPANIONS = 4  # sentences after a bare "Done." among which is the one that says what
 _NO_COMPANION = compiled(
     r"[>“\"]|`[^`]+`(?::|\.?$)|.*[:?]$"
@@ -59,6 +59,7 @@ _SHIPPED = compiled(
 _SHIPS = compiled(
     r"g(?<!\w.)(?:it (?:commit|push|merge)|h (?:pr|issue|release) (?:create|merge|close|edit))\b"
 )
+_SHIPS_CUES = ("git ", "gh ")
 # A menu, a plan or an attempt: the answer is still to come.
 # This, boasts and style are looked for in lower case.
 _OFFERS = compiled(
@@ -122,7 +123,7 @@ class Turn:
         self.began = began
         """The place in the log from which its calls are."""
         self.asked = self.hint = ""
-        """What was asked; or what says too little alone, but goes with its answer."""
+        """The request; or words that say too little alone, but go with their answer."""
         self.probe = self._spoken = False
         self.texts = self.calls = self.edits = 0
         self.shipped = False
@@ -160,7 +161,8 @@ class Turn:
         self.calls += 1
         self._calls_since += 1
         if event.command is not None and not self.shipped:
-            self.shipped = _SHIPS.search(event.command) is not None
+            may_ship = any(map(event.command.__contains__, _SHIPS_CUES))
+            self.shipped = may_ship and _SHIPS.search(event.command) is not None
         if event.tool_class == "edit":
             self.edits += 1
             for path in event.files[:_MAX_FILES]:
@@ -170,14 +172,14 @@ class Turn:
             self.last = ref
 
     def request(self) -> str:
-        """What was asked, as a summary shows it."""
-        asked = self.asked or self.hint  # one line already
-        if _ANSWERS.match(asked):
+        """The request, as a summary shows it."""
+        request = self.asked or self.hint  # one line already
+        if _ANSWERS.match(request):
             return ""  # replies to questions that a summary does not have
-        return asked if len(asked) <= _ASKED_CHARS else excerpt(asked, _ASKED_CHARS)
+        return request if len(request) <= _REQUEST_CHARS else excerpt(request, _REQUEST_CHARS)
 
-    def told(self) -> str:
-        """What the answer was."""
+    def gist(self) -> str:
+        """What the answer says."""
         if self._broken_off():
             return f"{BROKEN_OFF} {self.calls} tool calls"
         return conclusion(untagged(self._answer), self.asked or self.hint, _GIST_CHARS)
@@ -185,32 +187,33 @@ class Turn:
     def says_little(self, *, last: bool = False) -> bool:
         """True for a turn not worth a summary: nothing came of it that would be looked up later.
 
-        A turn that was broken off is told if it was the `last`: else what came next tells more.
+        A turn that was broken off gets a summary only if it was the `last`: otherwise what came
+        next says more.
         """
         if self._broken_off():
             return not (last and self.edits and directs(self.asked)) or self.only_looks_changed()
         answer = self._answer.strip()
-        told = opening(untagged(answer), _GIST_CHARS)
-        if is_draft(told) or is_draft(answer[:_DRAFT_CHARS]) or told.endswith((":", "?")):
+        shown = opening(untagged(answer), _GIST_CHARS)
+        if is_draft(shown) or is_draft(answer[:_DRAFT_CHARS]) or shown.endswith((":", "?")):
             return True
-        said = told.lower()
+        said = shown.lower()
         if _offers(said) or _boasts(said) or _is_about_looks(said):
             return True
         if self.edits:
-            asked = self.asked or self.hint
-            return self.only_looks_changed() or not has_own_words(f"{asked} {told}", _ANSWER_TELLS)
+            both = f"{self.asked or self.hint} {shown}"
+            return self.only_looks_changed() or not has_own_words(both, _LEAST_ANSWER_WORDS)
         if _is_short(answer) or not self.asked:
             return True
         if len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None:
             return True
-        if _NARRATES.match(told):
+        if _NARRATES.match(shown):
             return True
         if not shares_a_word(self._answer, self.asked) and not is_unspaced(self.asked):
             return True
         if self.shipped:
-            return not names_something(told)
+            return not names_something(shown)
         # A fact about the program is worth keeping; an opinion or a state of the moment is not.
-        return not (directs(self.asked) or (asks_for_fact(self.asked) and names_code(told)))
+        return not (directs(self.asked) or (asks_for_fact(self.asked) and names_code(shown)))
 
     def worth(self, request: str, *, little: bool, last: bool) -> ObservationStatus:
         """What a request counts: done where its summary gives it, together with its result.
@@ -220,9 +223,9 @@ class Turn:
         if is_draft(request) or not directs(request):
             return "low_value"
         if little:
-            return "active" if last else "done"  # what came next tells what came of it
-        is_told = request == self.asked and len(request) <= _ASKED_CHARS
-        return "done" if is_told else "active"
+            return "active" if last else "done"  # the next turn shows what came of it
+        is_in_summary = request == self.asked and len(request) <= _REQUEST_CHARS
+        return "done" if is_in_summary else "active"
 
     def only_looks_changed(self) -> bool:
         """Colours, sizes and wordings are tried until they please; the last try is in the file."""
@@ -277,12 +280,12 @@ def _is_short(answer: str) -> bool:
     least, enough = _SHORT_ANSWER
     if len(answer) >= enough:
         return False
-    return len(answer) < least or not has_own_words(answer, _ANSWER_TELLS)
+    return len(answer) < least or not has_own_words(answer, _LEAST_ANSWER_WORDS)
 
 
 def claims_little(claim: str) -> bool:
     """True for "Done!", which does not say what, and for what git history shows anyway."""
-    if not has_own_words(claim, _CLAIM_TELLS) or _SHIPPED.match(claim) is not None:
+    if not has_own_words(claim, _LEAST_CLAIM_WORDS) or _SHIPPED.match(claim) is not None:
         return True
     if is_draft(claim) or not names_code(claim) or _boasts(claim.lower()):
         return True
@@ -292,7 +295,7 @@ def claims_little(claim: str) -> bool:
 def _companion(after: Iterator[str]) -> str:
     """The sentence that says what a bare "Done." is about; lines of a list or quote do not."""
     for sentence in islice(after, _COMPANIONS):
-        if not _NO_COMPANION.match(sentence) and len(telling_words(sentence)) >= _CLAIM_TELLS:
+        if not _NO_COMPANION.match(sentence) and len(telling_words(sentence)) >= _LEAST_CLAIM_WORDS:
             return sentence
     return ""
 

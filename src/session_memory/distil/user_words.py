@@ -78,7 +78,10 @@ def user_words(event: SessionEvent) -> str:
     if event.inherited or not text:
         return ""
     if event.kind == "tool_result":
-        said = _reason(text) if event.label == "denied" else _answers(text)
+        if event.label == "denied":
+            said = _reason(text)
+        else:
+            said = _answers(text) if text.startswith(_ANSWERED) else ""
     elif event.origin == "user" and (
         event.label in QUEUED or (event.kind == "user_prompt" and event.label is None)
     ):
@@ -89,17 +92,15 @@ def user_words(event: SessionEvent) -> str:
 
 
 def _reason(text: str) -> str:
-    found = _REASON.search(text, 0, 1000)
-    if found is None or text.startswith(_CLARIFIES, found.end()):
+    reason = _REASON.search(text, 0, 1000)
+    if reason is None or text.startswith(_CLARIFIES, reason.end()):
         return ""
-    ends = _REASON_ENDS.search(text, found.end())
-    return text[found.end() : ends.start() if ends else None]
+    ends = _REASON_ENDS.search(text, reason.end())
+    return text[reason.end() : ends.start() if ends else None]
 
 
 def _answers(text: str) -> str:
     """Answers in the user's own words; a chosen option is the agent's wording."""
-    if not text.startswith(_ANSWERED):
-        return ""
     answers = (match[1].strip() for match in _ANSWER.finditer(text[:MAX_CHARS]))
     return "\n".join(
         answer
@@ -127,15 +128,15 @@ def _typed_part(text: str) -> str:
 
 def _without_sources(text: str) -> str:
     """The text without what was pasted below a line that says whose words they are."""
-    kept: list[str] = []
+    pieces: list[str] = []
     here = 0
     for colon in _INTRODUCES.finditer(text):
         start = text.rfind("\n", 0, colon.start()) + 1
-        found = _SOURCE.match(text, start) if start >= here else None
-        if found is not None:
-            kept += (text[here:start], found[1], "\n")
-            here = found.end()
-    return "".join((*kept, text[here:])) if kept else text
+        source = _SOURCE.match(text, start) if start >= here else None
+        if source is not None:
+            pieces += (text[here:start], source[1], "\n")
+            here = source.end()
+    return "".join((*pieces, text[here:])) if pieces else text
 
 
 def _is_document(text: str) -> bool:
@@ -151,24 +152,24 @@ def spoken_sentences(words: str) -> Iterator[str]:
         start = 0
         for end in _END.finditer(line):
             if _ends(line, end):
-                yield from _told(line[start : end.end()])
+                yield from _tidied(line[start : end.end()])
                 start = end.end()
-        yield from _told(line[start:])
+        yield from _tidied(line[start:])
 
 
 def _unwrapped(text: str) -> str:
     """The text with lines joined where the next one goes on: indented, or after a long line."""
-    kept: list[str] = []
+    lines: list[str] = []
     for line in text.split("\n"):
-        before = kept[-1].rstrip() if kept else ""
+        before = lines[-1].rstrip() if lines else ""
         bare = line.lstrip()
         goes_on = before[-1:].isalnum() or before.endswith((",", ")"))
         indented = line != bare
         if goes_on and bare[:1].islower() and (indented or len(before) >= _WRAPPED_CHARS):
-            kept[-1] = f"{before} {bare}"
+            lines[-1] = f"{before} {bare}"
         else:
-            kept.append(line)
-    return "\n".join(kept)
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _ends(line: str, mark: re.Match[str]) -> bool:
@@ -180,7 +181,7 @@ def _ends(line: str, mark: re.Match[str]) -> bool:
     return mark[0] != "." or _ABBREVIATION.match(line, max(0, mark.start() - 6), mark.end()) is None
 
 
-def _told(sentence: str) -> Iterator[str]:
+def _tidied(sentence: str) -> Iterator[str]:
     flat = sentence.strip(" .;…-*\t")
     if "  " in flat or "\t" in flat:
         flat = " ".join(flat.split())

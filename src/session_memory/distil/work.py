@@ -111,7 +111,8 @@ class Tally(msgspec.Struct):
         whole = Tally(*msgspec.structs.astuple(self))
         whole.checks, whole.failed_before = dict(self.checks), set(self.failed_before)
         for attempt in attempts:
-            whole.add(attempt, cwd)
+            if attempt.edits or attempt.command is not None:  # any other only looks
+                whole.add(attempt, cwd)
         own = (
             result
             for result in whole.checks.values()

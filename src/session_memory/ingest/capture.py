@@ -95,9 +95,9 @@ def _project_finder(context: SweepContext) -> ProjectFinder:
     )
 
 
-def _weight(one: tuple[int, Distilled]) -> int:
+def _weight(made: tuple[int, Distilled]) -> int:
     """About how many rows it takes to save a session: a digest counts for many."""
-    return 20 + len(one[1].observations or ())
+    return 20 + len(made[1].observations or ())
 
 
 class _Capture(msgspec.Struct):
@@ -134,14 +134,14 @@ class _Capture(msgspec.Struct):
             return
         from hashlib import sha256  # 3 ms that most sweeps save
 
-        known = {
+        roots = {
             sha256(path.encode("utf-8", "surrogateescape")).hexdigest(): path
             for project in self.store.found_projects()
             for path in (project.root, *project.aliases)
             if path
         }
         for session_id, name in hashed.items():
-            if (root := known.get(name)) is not None:
+            if (root := roots.get(name)) is not None:
                 assign = partial(self.reader.finder.assign, self.writer, session_id, root)
                 self.steps.attempt("project", session_id, assign)
 
@@ -157,12 +157,12 @@ class _Capture(msgspec.Struct):
                     self._read(group.adapter, file, is_first=True)
                 except Exception as error:  # noqa: BLE001 - one file must not stop the others
                     self.steps.check(error)
-                    self._read_one_by_one()
+                    self._read_separately()
         try:
             self._commit(set())
         except Exception as error:  # noqa: BLE001
             self.steps.check(error)
-            self._read_one_by_one()
+            self._read_separately()
         for group in changed:
             for container in group.containers:
                 note = partial(self._note_container, group.adapter, container)
@@ -258,13 +258,13 @@ class _Capture(msgspec.Struct):
                 self._save(made)
         except Exception as error:  # noqa: BLE001 - find out which session it is
             self.steps.check(error)
-            made = [one for one in made if self._is_saved(one)]
+            made = [each for each in made if self._is_saved(each)]
         self.report.digested += [session_id for session_id, _ in made]
 
-    def _is_saved(self, one: tuple[int, Distilled]) -> bool:
-        if self.steps.attempt("digest", one[0], partial(self._save, [one])):
+    def _is_saved(self, made: tuple[int, Distilled]) -> bool:
+        if self.steps.attempt("digest", made[0], partial(self._save, [made])):
             return True
-        self._leave_undistilled(one[0])
+        self._leave_undistilled(made[0])
         return False
 
     def _save(self, made: list[tuple[int, Distilled]]) -> bool:
@@ -282,7 +282,7 @@ class _Capture(msgspec.Struct):
         self.before = self.report.snapshot()
         self.reader.begin_transaction()
 
-    def _read_one_by_one(self) -> None:
+    def _read_separately(self) -> None:
         """Roll back what is not committed and read its files again, each in its own commits."""
         batch = self.batch
         self._roll_back()

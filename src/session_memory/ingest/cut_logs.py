@@ -15,8 +15,8 @@ def only_grows(adapter: Adapter, file: SourceFile) -> bool:
     return adapter.incremental or unpacked_name(file.path).endswith(".jsonl")
 
 
-def is_torn(told: list[EventDraft], lost: LostEvent | None) -> bool:
+def is_torn(news: list[EventDraft], lost: LostEvent | None) -> bool:
     """Whether the only event that is new is the beginning of the one that is missing."""
-    if lost is None or len(told) != 1 or (told[0].kind, told[0].at) != (lost.kind, lost.at):
+    if lost is None or len(news) != 1 or (news[0].kind, news[0].at) != (lost.kind, lost.at):
         return False
-    return lost.text.encode().startswith(told[0].body.rstrip(_CLOSING))
+    return lost.text.encode().startswith(news[0].body.rstrip(_CLOSING))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from session_memory.store.port import Store
 
 SMALL = 16 * 1024
-"""Less than this is read sooner than another process is told about it."""
+"""Less than this is read sooner than it is given to another process."""
 
 
 class LogFolders(msgspec.Struct):
@@ -76,17 +76,17 @@ def discover(
     folders: LogFolders,
     exclude: tuple[str, ...],
     named: Sequence[str] = (),
-    is_known: IsKnown | None = None,
+    is_unchanged: IsKnown | None = None,
 ) -> Iterator[SourceFile]:
     """Every log file of a flavour, excluded ones left out; `named` ones may lie anywhere.
 
-    With `is_known`, without the sessions of containers that are known.
+    With `is_unchanged`, without the sessions of containers that are unchanged.
     """
     adapter = folders.adapter
     if not (exclude or named):  # the usual case: do no work per file, there may be ten thousand
         for root in folders.roots:
-            if is_known is not None and adapter.discover_changed is not None:
-                yield from adapter.discover_changed(root, is_known)
+            if is_unchanged is not None and adapter.discover_changed is not None:
+                yield from adapter.discover_changed(root, is_unchanged)
             else:
                 yield from adapter.discover(root)
         return
@@ -124,8 +124,8 @@ def find_changed(
         steps.attempt("discover", folders.adapter.name, select)
         if folders.roots:
             name = folders.adapter.name
-            found = f"{report.flavors.get(name, 0)} files, {len(group.files)} new or changed"
-            context.log(f"discover {name}: {found}, in {', '.join(folders.roots)}")
+            counted = f"{report.flavors.get(name, 0)} files, {len(group.files)} new or changed"
+            context.log(f"discover {name}: {counted}, in {', '.join(folders.roots)}")
         changed.append(group)
     return changed
 
@@ -139,18 +139,18 @@ def _select_changed(
     holders = {path.rpartition("#")[0] for path in stamps if adapter.discover_changed}
     first_time, version, discovered = not stamps, adapter.parser_version, 0
     named = context.named.get(adapter.name, [])
-    known: list[str] = []
+    unchanged: list[str] = []
 
-    def is_known(container: SourceFile) -> bool:
+    def is_unchanged(container: SourceFile) -> bool:
         path = name_to_text(container.path)
         same = stamps.get(path) == (stamp_of(container), version)
         if same:
-            known.append(path)
+            unchanged.append(path)
         return same
 
     try:
         exclude = context.config.sources.exclude_paths
-        for file in discover(group.folders, exclude, named, is_known):
+        for file in discover(group.folders, exclude, named, is_unchanged):
             path = name_to_text(file.path)
             last_read = stamps.pop(path, None)
             if file.is_container:
@@ -169,7 +169,7 @@ def _select_changed(
             read_before = last_read[0][2] if last_read and last_read[1] == version else 0
             group.count(file.size - max(0, read_before))
         left = [path for path in stamps if "#" in path or path not in holders]
-        unlisted = sum(path.rpartition("#")[0] in known for path in left)
+        unlisted = sum(path.rpartition("#")[0] in unchanged for path in left)
         discovered += unlisted
         report.vanished += len(left) - unlisted
     finally:

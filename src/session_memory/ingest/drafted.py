@@ -23,7 +23,7 @@ from session_memory.core.cursor import prefix_hashes
 from session_memory.core.facts import Fact
 from session_memory.core.pauses import Pauses, is_paused
 from session_memory.file_names import name_to_text
-from session_memory.ingest.normalize import Drafter, overflow_beside
+from session_memory.ingest.normalize import Drafter, side_files_of
 from session_memory.store.port import EventDraft, UsageDraft
 
 
@@ -36,7 +36,7 @@ class PartHeading(msgspec.Struct, array_like=True):
     """Stated in this part, not redacted: only for finding out whether to capture it."""
     is_own: bool
     """Its own log says so, not a stand-in for it."""
-    told: int
+    events: int
     """Events in it, also those of pauses."""
 
 
@@ -126,7 +126,7 @@ def draft_part(
     drafter: Drafter, adapter: Adapter, file: SourceFile, part: SessionPart, turns: list[str]
 ) -> DraftedPart:
     """Redact a part; `turns` carries the latest turns of its session on."""
-    events = drafter.events(adapter.name, part, turns, overflow_beside(file.path))
+    events = drafter.events(adapter.name, part, turns, side_files_of(file.path))
     usages = [drafter.usage(adapter.name, usage) for usage in part.usages]
     return DraftedPart(events, drafter.facts(part), usages)
 

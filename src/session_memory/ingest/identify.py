@@ -49,12 +49,12 @@ class ProjectFinder:
 
     def resolution(self, cwd: str | None, mentions: str = "") -> Resolution:
         """The project of a working directory, and what the paths in a prompt add to it."""
-        found = self._found.get((cwd, mentions))
-        if found is None:
+        resolution = self._found.get((cwd, mentions))
+        if resolution is None:
             text = " ".join(f'"{path}"' for path in mentions.split("\n")) if mentions else None
-            found = resolve(cwd, text=text, tree=self._tree, options=self._options)
-            self._found[cwd, mentions] = found
-        return found
+            resolution = resolve(cwd, text=text, tree=self._tree, options=self._options)
+            self._found[cwd, mentions] = resolution
+        return resolution
 
     def rules(self, cwd: str | None) -> ProjectRules:
         """What the repository at a working directory asks for in its own file."""
@@ -86,15 +86,15 @@ class ProjectFinder:
         """Give a session its project; `root` is its directory, if no log says it."""
         place = writer.whereabouts(session_id)
         cwd = place.cwd or root
-        found = by_log(
+        resolution = by_log(
             self.resolution(cwd, place.mentions),
             place.git_root,
             place.remote,
             tree=self._tree,
             options=self._options,
         )
-        domain = self.rules(cwd).domain or domain_for(found, self._options)
-        writer.assign_project(session_id, cwd or "", found, domain)
+        domain = self.rules(cwd).domain or domain_for(resolution, self._options)
+        writer.assign_project(session_id, cwd or "", resolution, domain)
 
     def warnings(self) -> list[str]:
         """Warnings about the repositories' own files."""

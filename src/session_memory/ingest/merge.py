@@ -28,8 +28,8 @@ class Placement(msgspec.Struct):
     """Where a part's events go."""
 
     new: list[EventDraft]
-    found: list[tuple[int, EventDraft]]
-    """Events the session holds already, as this read tells them."""
+    held: list[tuple[int, EventDraft]]
+    """Events the session holds already, as this read gives them."""
     shared: set[int]
     """Fingerprints that another session holds too."""
     forgotten: int = 0
@@ -51,17 +51,18 @@ def place(
     """
     bases = [draft.fingerprint for draft in drafts]
     held = lookup(bases)
-    asked = set(bases)
+    numbered: list[int] = []
     for draft in drafts:
         base = draft.fingerprint
         number = reading.counts.get((session_id, base))
         if number is None:
             number = _earlier(session_id, base, reading, held, lookup) if reading.offset else 0
         reading.counts[session_id, base] = number + 1
-        draft.fingerprint = repeated(reading.key, base, number)
-    again = [draft.fingerprint for draft in drafts if draft.fingerprint not in asked]
-    if again:
-        held = {**held, **lookup(again)}
+        if number:
+            draft.fingerprint = repeated(reading.key, base, number)
+            numbered.append(draft.fingerprint)
+    if numbered:
+        held = {**held, **lookup(numbered)}
     return _sort(session_id, drafts, reading, held, evicted_to)
 
 
@@ -117,7 +118,7 @@ def _sort(
                 continue
             own = own or not holder.lost
             if holder.event_id is not None:
-                placement.found.append((holder.event_id, draft))
+                placement.held.append((holder.event_id, draft))
                 reading.seen.add(holder.event_id)
         if not own and draft.pos >= evicted_to:
             placement.new.append(draft)

@@ -30,12 +30,12 @@ class MissingPart(msgspec.Struct, frozen=True):
 
 
 def missing_parts(store: CaptureStore) -> list[MissingPart]:
-    """By agent and part. What lies beside its log again is left to the next sweep."""
-    found: dict[tuple[str, str], set[str]] = {}
+    """By agent and part. What lies next to its log again is left to the next sweep."""
+    sessions_without: dict[tuple[str, str], set[str]] = {}
     for flavor, session, part, path in store.missing_parts():
         if not os.path.exists(os.path.join(os.path.dirname(path), part)):
-            found.setdefault((flavor, part), set()).add(session)
+            sessions_without.setdefault((flavor, part), set()).add(session)
     return [
         MissingPart(flavor, part, len(sessions), min(sessions))
-        for (flavor, part), sessions in sorted(found.items())
+        for (flavor, part), sessions in sorted(sessions_without.items())
     ]

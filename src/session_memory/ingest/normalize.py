@@ -138,17 +138,17 @@ class Drafter:
 
         It counts each time: how often must not depend on which process saw it first.
         """
-        known = self._words.get(word)
-        if known is None:
+        redacted = self._words.get(word)
+        if redacted is None:
             before = self.redactor.take_counts()
             clean = self.redactor.redact_text(word)
-            known = (clean, self.redactor.take_counts())
+            redacted = (clean, self.redactor.take_counts())
             self.redactor.counts.update(before)
             if len(self._words) < 10_000:
-                self._words[word] = known
-        clean, found = known
-        if found:
-            self.redactor.counts.update(found)
+                self._words[word] = redacted
+        clean, counts = redacted
+        if counts:
+            self.redactor.counts.update(counts)
         return clean
 
     def facts(self, part: SessionPart) -> list[Fact]:
@@ -188,18 +188,18 @@ class Drafter:
 
 def _answers(events: list[RawEvent]) -> list[tuple[int, int]]:
     """Where events begin and end that are pieces of one answer."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     before = None
     for at, event in enumerate(events):
         key = event.usage_key if event.kind == "assistant_text" else None
         if key is not None and key == before:
-            start = found.pop()[0] if found and found[-1][1] == at else at - 1
-            found.append((start, at + 1))
+            start = spans.pop()[0] if spans and spans[-1][1] == at else at - 1
+            spans.append((start, at + 1))
         before = key
-    return found
+    return spans
 
 
-def overflow_beside(path: str) -> Overflow:
+def side_files_of(path: str) -> Overflow:
     """Side files of a log: `tool-results/` of its session, found from the log's own place.
 
     The path in the record may be another machine's, so only its name is used, and only a plain

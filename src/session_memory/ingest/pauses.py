@@ -1,4 +1,4 @@
-"""When capture was paused: a file beside the store, and a copy of it among the forget marks."""
+"""When capture was paused: a file next to the store, and a copy of it among the forget marks."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class SourceReader(msgspec.Struct):
             self._begin(pass_)
             self._take_block(pass_, block)
             if pass_.replaced:
-                continue  # only its end tells whether what was read before still counts
+                continue  # only its end shows whether what was read before still counts
             if self.pending_bytes >= self.limits.commit_bytes or (every_block and not pass_.again):
                 # A whole re-read that is cut off starts over: only its end may move the cursor.
                 if not pass_.again:
@@ -181,18 +181,18 @@ class SourceReader(msgspec.Struct):
 
     def _was_cut(self, pass_: _Pass) -> bool:
         """Whether what is left of a replaced file stood in it before, with more behind it."""
-        told = pass_.news
-        if not told and (not pass_.own or (pass_.shrunk and only_grows(pass_.adapter, pass_.file))):
+        news = pass_.news
+        if not news and (not pass_.own or (pass_.shrunk and only_grows(pass_.adapter, pass_.file))):
             return True
-        known = pass_.reading.seen - pass_.new
-        if not (pass_.own and self.writer.holds_beginning(pass_.aside, known)):
+        earlier = pass_.reading.seen - pass_.new
+        if not (pass_.own and self.writer.holds_beginning(pass_.aside, earlier)):
             return False
-        return not told or is_torn(told, self.writer.first_lost(pass_.aside))
+        return not news or is_torn(news, self.writer.first_lost(pass_.aside))
 
     def _end_rewritten(self, pass_: _Pass) -> None:
-        """Retire what a file that was read whole once more does not tell any longer.
+        """Retire what a file that was read whole once more does not say any longer.
 
-        What it told before it was cut goes too, where the file holds all of that again or its
+        What it said before it was cut goes too, where the file holds all of that again or its
         agent has written it anew. One that only grew behind the cut says nothing against it.
         """
         adapter, source_id = pass_.adapter, pass_.reading.source_id
@@ -200,8 +200,8 @@ class SourceReader(msgspec.Struct):
         asides = self.store.set_aside(pass_.name) if pass_.own and not adapter.incremental else []
         is_anew = retired and not (pass_.reparse or only_grows(adapter, pass_.file))
         for aside in asides:
-            known = (aside.head_hash, aside.tail_hash)
-            if is_anew or _hashes(adapter, pass_.file, aside.read_to) == known:
+            hashes = (aside.head_hash, aside.tail_hash)
+            if is_anew or _hashes(adapter, pass_.file, aside.read_to) == hashes:
                 retired += self.writer.absorb(aside.source_id, source_id)
         self.report.superseded += retired
         self.touched |= pass_.sessions  # settle once more, now without what was retired
@@ -291,12 +291,12 @@ class SourceReader(msgspec.Struct):
         self, pass_: _Pass, heading: PartHeading, part: SessionPart | PreparedPart
     ) -> None:
         if heading.external_id in pass_.unwanted:
-            self.report.excluded += heading.told
+            self.report.excluded += heading.events
             return
         if isinstance(part, SessionPart):
             part = without_pauses(part, self.pauses)
         count = len(part.events if isinstance(part, SessionPart) else part.drafted.events)
-        self.report.excluded += heading.told - count
+        self.report.excluded += heading.events - count
         writer, flavor = self.writer, pass_.adapter.name
         if self._is_forgotten(flavor, heading):
             self.report.forgotten += count
@@ -359,8 +359,8 @@ class SourceReader(msgspec.Struct):
         self.report.forgotten += placement.forgotten
         if placement.shared:
             self.writer.note_shared(placement.shared)
-        if placement.found:
-            self.writer.confirm(pass_.reading.source_id, placement.found)
+        if placement.held:
+            self.writer.confirm(pass_.reading.source_id, placement.held)
         if placement.new:
             if session.id in pass_.own and len(pass_.news) < 2:
                 pass_.news += placement.new[:2]

@@ -145,21 +145,24 @@ def _telling_lines(text: str) -> tuple[str, ...]:
     lines = _candidate_lines(seen)
     picked: list[str] = []
     if "Traceback (most recent" in seen:
-        picked += [line for line in reversed(lines) if _RAISED.match(line)][:1]
+        picked += [line for line, _ in reversed(lines) if _RAISED.match(line)][:1]
     # Few of the words stand in any one output: that spares most comparisons.
-    lowered = [line.lower() for line in lines]
-    whole = "\n".join(lowered)
+    whole = "\n".join([low for _, low in lines])
     surely = [word for word in _TELLING if word in whole]
     perhaps = [word for word in _PERHAPS_TELLING if word in whole]
-    pairs = list(zip(lines, lowered, strict=True))
-    telling = [line for line, low in pairs if _tells(low, surely)] if surely else []
+    telling = [line for line, low in lines if _tells(low, surely)] if surely else []
     warnings = [line for line in telling if _WARNING.match(line)]
     picked += [line for line in telling if line not in warnings] if warnings else telling
     picked += warnings
-    picked += [line for line, low in pairs if _has_one(low, perhaps) or _is_finding(line)]
+    picked += [
+        line
+        for line, low in lines
+        if (perhaps and any(map(low.__contains__, perhaps)))
+        or (":" in line and _FINDING.match(line))
+    ]
     # A long output without a telling line is what the program found, not what went wrong.
     if not picked and len(lines) <= _SHORT_LINES:
-        picked = lines[:1]
+        picked = [line for line, _ in lines[:1]]
     return tuple(dict.fromkeys(picked))
 
 
@@ -167,14 +170,6 @@ def _tells(lowered: str, words: list[str]) -> bool:
     if not any(map(lowered.__contains__, words)):
         return False
     return not (("no " in lowered or "0 " in lowered) and _NO_ERROR.search(lowered))
-
-
-def _has_one(lowered: str, words: list[str]) -> bool:
-    return bool(words) and any(map(lowered.__contains__, words))
-
-
-def _is_finding(line: str) -> bool:
-    return ":" in line and _FINDING.match(line) is not None
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -206,12 +201,18 @@ def without_colour(text: str) -> str:
     return _ANSI.sub("", text) if "\x1b" in text else text
 
 
-def _candidate_lines(text: str) -> list[str]:
-    lines: list[str] = []
+def _candidate_lines(text: str) -> list[tuple[str, str]]:
+    """Lines that may say what went wrong, each also in lower case."""
+    lines: list[tuple[str, str]] = []
     for raw in without_colour(text).splitlines():
         line = raw.strip()[:_LINE_CHARS]
-        if line and not _is_preface(line.lower()):
-            lines.append(_TAG.sub("", line) if line[0] == "<" or line[-1] == ">" else line)
+        lowered = line.lower()
+        if not line or _is_preface(lowered):
+            continue
+        if line[0] == "<" or line[-1] == ">":
+            line = _TAG.sub("", line)
+            lowered = line.lower()
+        lines.append((line, lowered))
     return lines
 
 
