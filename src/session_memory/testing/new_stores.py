@@ -10,8 +10,7 @@ from pathlib import Path
 from session_memory.atomic_files import make_directory
 from session_memory.store.damage import DATABASE
 from session_memory.store.marks import random_keys
-from session_memory.store.sqlite import SqliteStore, open_store
-from session_memory.store.sqlite.connection import connect, transaction
+from session_memory.store.sqlite import SqliteStore, checksums, connection, open_store
 from session_memory.testing.faults import is_disk_faulty
 
 _LOCKS = {"sweep.lock"}
@@ -40,18 +39,19 @@ def _copy_empty(directory: str, now_ms: int) -> None:
     make_directory(directory)
     path = os.path.join(directory, DATABASE)
     with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-        file.write(_empty_database())
-    connection = connect(path)
+        file.write(_empty_database(checksums.load(), connection.SCHEMA_VERSION))
+    database = connection.connect(path)
     keys = random_keys()
-    with transaction(connection):
+    with connection.transaction(database):
         for name, key in (("fingerprint_key", keys.fingerprint), ("tag_key", keys.tag)):
-            connection.execute("UPDATE meta SET value = ? WHERE name = ?", (key, name))
-        connection.execute("UPDATE schema_migration SET at = ?", (now_ms,))
-    connection.close()
+            database.execute("UPDATE meta SET value = ? WHERE name = ?", (key, name))
+        database.execute("UPDATE schema_migration SET at = ?", (now_ms,))
+    database.close()
 
 
 @cache
-def _empty_database() -> bytes:
+def _empty_database(_has_checksums: bool, _schema: int) -> bytes:
+    """Made once for each kind of store: tests replace what decides the kind."""
     with tempfile.TemporaryDirectory() as directory:
         open_store(directory, 0, create_missing=True).close()
         return Path(directory, DATABASE).read_bytes()
