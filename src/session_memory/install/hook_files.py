@@ -48,7 +48,7 @@ def source() -> bytes:
     return with_table(text, agents().values()).encode()
 
 
-@lru_cache(maxsize=1)  # one `init` asks five times
+@lru_cache(maxsize=1)  # one `init` asks about four times
 def bytecode(data: bytes) -> bytes:
     """The hook as Python's bytecode: compiling it costs more than all that it does.
 
