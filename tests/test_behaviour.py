@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
+
+from tests.syntax import syntax_of
 
 TESTS = Path(__file__).resolve().parent
 PAGE = TESTS.parent / "docs" / "behaviour.md"
@@ -17,21 +17,14 @@ def promised() -> list[str]:
     return re.findall(r"^\| ([A-Z]{2,3}-\d{2}) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def markers(tree: ast.AST) -> Iterator[ast.Call]:
-    """Every `pytest.mark.rows(...)` in a module."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rows":
-            yield node
-
-
 def claims() -> dict[str, list[str]]:
     """Id to the places that claim it."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sorted(TESTS.rglob("test_*.py")):
-        for call in markers(ast.parse(path.read_text(encoding="utf-8"))):
-            for argument in call.args:
-                assert isinstance(argument, ast.Constant), f"{path}: write the ids out"
-                found[str(argument.value)].append(f"{path.relative_to(TESTS)}:{call.lineno}")
+        for claim in syntax_of(path).claims:
+            for row in claim.rows:
+                assert row is not None, f"{path}: write the ids out"
+                found[str(row)].append(f"{path.relative_to(TESTS)}:{claim.line}")
     return found
 
 
@@ -52,9 +45,9 @@ def test_no_promise_is_listed_twice() -> None:
 
 def test_no_test_claims_more_than_three_promises() -> None:
     greedy = [
-        f"{path.relative_to(TESTS)}:{call.lineno}"
+        f"{path.relative_to(TESTS)}:{claim.line}"
         for path in sorted(TESTS.rglob("test_*.py"))
-        for call in markers(ast.parse(path.read_text(encoding="utf-8")))
-        if len(call.args) > 3
+        for claim in syntax_of(path).claims
+        if len(claim.rows) > 3
     ]
     assert greedy == []

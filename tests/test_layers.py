@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-import tokenize
 from pathlib import Path
 
 import pytest
+from tests.syntax import syntax_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -20,16 +19,6 @@ VAGUE = {"utils", "util", "helpers", "helper", "manager", "base", "misc"}
 def name(path: Path) -> str:
     """A path as a person would name it."""
     return str(path.relative_to(ROOT))
-
-
-def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every function of the package with the place it stands."""
-    return [
-        (f"{name(path)}:{node.name}", node)
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
 
 
 def test_imports_point_down_only() -> None:
@@ -50,8 +39,7 @@ def test_the_core_does_no_input_or_output() -> None:
         f"{name(path)}: {module}"
         for path in SOURCES
         if "core" in path.parts
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for module in imported(node)
+        for module in sorted(syntax_of(path).imports)
         if module.partition(".")[0] in forbidden
     ]
     assert found == []
@@ -61,6 +49,7 @@ def test_the_core_does_no_input_or_output() -> None:
 KNOWS_THE_DATABASE = {
     "src/session_memory/testing/faults.py": "makes the database's own disk operations fail",
     "src/session_memory/testing/old_stores.py": "makes stores of earlier schemas",
+    "src/session_memory/testing/new_stores.py": "copies an empty database instead of making one",
     "src/session_memory/hub/words.py": "splits texts into words as the local index does",
     "src/session_memory/adapters/sqlite_log.py": "reads the databases of other programs",
     "src/session_memory/adapters/opencode/log_builder.py": "writes one for tests",
@@ -76,20 +65,10 @@ def test_only_the_store_knows_its_database() -> None:
         f"{name(path)}: {module}"
         for path in SOURCES
         if "store" not in path.relative_to(ROOT).parts and name(path) not in KNOWS_THE_DATABASE
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for module in imported(node)
+        for module in sorted(syntax_of(path).imports)
         if module.startswith(("session_memory.store.sqlite", "apsw", "sqlite3"))
     }
     assert found == set()
-
-
-def imported(node: ast.AST) -> list[str]:
-    """Modules a statement imports; of `from package import name` also `package.name`."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom) and node.module:
-        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return []
 
 
 def test_files_stay_short() -> None:
@@ -103,23 +82,17 @@ def test_files_stay_short() -> None:
 
 
 def test_functions_stay_short_and_take_few_parameters() -> None:
-    long = [
-        place
-        for place, node in functions()
-        if (node.end_lineno or node.lineno) - node.lineno >= MAX_FUNCTION
+    functions = [
+        (f"{name(path)}:{function.name}", function)
+        for path in SOURCES
+        for function in syntax_of(path).functions
     ]
-    wide = [place for place, node in functions() if parameters(node) > MAX_PARAMETERS]
+    long = [place for place, function in functions if function.lines >= MAX_FUNCTION]
+    wide = [place for place, function in functions if function.parameters > MAX_PARAMETERS]
     assert (long, wide) == ([], [])
-
-
-def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """How many parameters are told apart by their order; those given by name explain themselves."""
-    names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
-    return len(names) - (names[:1] in (["self"], ["cls"]))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_every_module_says_what_it_owns(path: Path) -> None:
     assert path.stem not in VAGUE
-    with tokenize.open(path) as source:
-        assert ast.get_docstring(ast.parse(source.read())), f"{name(path)} has no docstring"
+    assert syntax_of(path).docstring, f"{name(path)} has no docstring"

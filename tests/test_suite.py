@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import socket
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.syntax import syntax_of
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent / "src" / "session_memory"
@@ -92,9 +92,8 @@ MAY_CALL_OUT = frozenset(
 
 
 def count_of_tests(path: Path) -> int:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return sum(function.name.startswith("test_") for function in functions)
+    functions = syntax_of(path).functions
+    return sum(each.name.startswith("test_") for each in functions if not each.is_async)
 
 
 @pytest.mark.rows("ING-09")
@@ -107,7 +106,7 @@ def test_every_part_has_tests_where_the_list_says(part: Part) -> None:
         assert all(count_of_tests(path) for path in found), pattern
         files |= set(found)
     assert sum(map(count_of_tests, files)) >= part.at_least
-    assert any(part.module in imports_of(path) for path in files), part.module
+    assert any(part.module in syntax_of(path).imports for path in files), part.module
 
 
 @pytest.mark.rows("ING-09")
@@ -138,22 +137,13 @@ def test_a_test_may_talk_to_itself() -> None:
         assert answering.recv(1) == b"x"
 
 
-def imports_of(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
-
-
 @pytest.mark.rows("ING-09")
 def test_nothing_of_ours_can_call_out_so_child_processes_cannot_either() -> None:
-    guilty: dict[str, set[str]] = {}
+    guilty: dict[str, frozenset[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         name = str(path.relative_to(SOURCE))
-        roots = imports_of(path) | {module.partition(".")[0] for module in imports_of(path)}
+        modules = syntax_of(path).imports
+        roots = modules | {module.partition(".")[0] for module in modules}
         if roots & LEAVE_THE_MACHINE and name not in MAY_CALL_OUT:
             guilty[name] = roots & LEAVE_THE_MACHINE
     assert guilty == {}
@@ -165,7 +155,7 @@ def test_no_test_file_replaces_a_fixture_that_protects_the_machine(name: str) ->
     owners = [
         path.relative_to(TESTS).as_posix()
         for path in sorted(TESTS.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and node.name == name
+        for function in syntax_of(path).functions
+        if function.name == name and not function.is_async
     ]
     assert owners == ["conftest.py"]

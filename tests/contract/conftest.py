@@ -10,6 +10,7 @@ import pytest
 
 from session_memory.store import open_store
 from session_memory.store.port import Store
+from session_memory.testing.new_stores import open_or_create
 from session_memory.testing.store_drafts import START
 
 
@@ -20,7 +21,9 @@ class StoreFactory(Protocol):
 
 
 def _embedded(directory: Path, read_only: bool) -> Store:
-    return open_store(str(directory), START, create_missing=not read_only, read_only=read_only)
+    if read_only:
+        return open_store(str(directory), START, read_only=True)
+    return open_or_create(str(directory), START)
 
 
 IMPLEMENTATIONS: dict[str, Callable[[Path, bool], Store]] = {"sqlite": _embedded}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -31,8 +32,16 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     made.close()
 
 
-@pytest.fixture
-def known(memory: Memory) -> Known:
+class KnownStore(NamedTuple):
+    """The finished store, closed: every test opens a copy, so none sees what another wrote."""
+
+    directory: Path
+    sessions: tuple[int, int, int]
+
+
+@pytest.fixture(scope="session")
+def known_store(tmp_path_factory: pytest.TempPathFactory) -> KnownStore:
+    memory = Memory(tmp_path_factory.mktemp("known") / "data")
     cart = memory.session(
         "ext-cart",
         ("user_request", "Fix the discount"),
@@ -55,7 +64,17 @@ def known(memory: Memory) -> Known:
         project=OTHER,
         at=2 * HOUR,
     )
-    return Known(memory, cart, mail, foreign)
+    memory.close()
+    return KnownStore(memory.directory, (cart, mail, foreign))
+
+
+@pytest.fixture
+def known(known_store: KnownStore, tmp_path: Path) -> Iterator[Known]:
+    directory = tmp_path / "memory" / "data"
+    shutil.copytree(known_store.directory, directory)
+    made = Memory(directory)
+    yield Known(made, *known_store.sessions)
+    made.close()
 
 
 @pytest.fixture

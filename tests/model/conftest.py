@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tests.model.meters import NOW
 
-from session_memory.store import open_store
 from session_memory.store.port import Store
+from session_memory.testing.new_stores import open_or_create
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A new store."""
-    with open_store(str(tmp_path / "store"), NOW, create_missing=True) as opened:
+    with open_or_create(str(tmp_path / "store"), NOW) as opened:
         yield opened

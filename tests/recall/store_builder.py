@@ -13,8 +13,8 @@ import msgspec
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationStatus, ObservationType
 from session_memory.recall.context import RecallContext
-from session_memory.store import open_store
 from session_memory.store.port import Store
+from session_memory.testing.new_stores import open_or_create
 from session_memory.testing.store_drafts import START, Said, capture, distilled, lived, turn
 
 HOUR = 3_600_000
@@ -57,7 +57,7 @@ class Memory:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.store: Store = open_store(str(directory), START, create_missing=True)
+        self.store: Store = open_or_create(str(directory), START)
         self.now = START + 30 * DAY
         self.context = RecallContext(self.store, lambda: self.now)
         self._count = 0

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,6 +48,7 @@ def source() -> bytes:
     return with_table(text, agents().values()).encode()
 
 
+@lru_cache(maxsize=1)  # one `init` asks about four times
 def bytecode(data: bytes) -> bytes:
     """The hook as Python's bytecode: compiling it costs more than all that it does.
 
@@ -144,31 +146,32 @@ def _init_hooks(written: dict[str, Any]) -> dict[str, list[Any]]:
     Places of an earlier run stay: its environment may have named another home of an agent.
     """
     hooks_by_agent: dict[str, list[Any]] = {}
+    home, environ = str(Path.home()), dict(os.environ)
+    contexts = [InstallContext(home, environ, project) for project in (None, os.curdir)]
     for name, client in clients().items():
         earlier = as_list(written.get(name))
         hooks_by_agent[name] = [
             *earlier,
-            *(place for place in _hook_places(client) if place not in earlier),
+            *(place for place in _hook_places(client, contexts) if place not in earlier),
         ]
     return {name: places for name, places in hooks_by_agent.items() if places}
 
 
-def _hook_places(client: Client) -> Iterator[list[str]]:
+def _hook_places(client: Client, contexts: list[InstallContext]) -> Iterator[list[str]]:
     """Files with an agent's hooks, for its user and, without a root, in a project.
 
     Behind one stands the file with the approvals that it needs.
     """
     nowhere = Path("/nowhere")
     launchers = Launchers("", "-I", nowhere, nowhere, nowhere)
-    for project in (None, os.curdir):
-        context = InstallContext(str(Path.home()), dict(os.environ), project)
+    for context in contexts:
         for path, our_parts in client.files(context, launchers).items():
             if not any(isinstance(part, JsonHooks | WholeFile) for part in our_parts):
                 continue
             if name_to_text(path) != path:
                 continue  # not UTF-8: `init` refuses to write there
             paths = [os.path.normpath(path)]
-            if client.approvals is not None and project is None:
+            if client.approvals is not None and context.project is None:
                 paths.append(os.path.join(os.path.dirname(path), client.approvals.config_file))
             yield paths
 

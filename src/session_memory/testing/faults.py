@@ -137,6 +137,11 @@ def failing_disk(kind: str, nth: int, *, stays: bool = False) -> Generator[Count
             disk.remove()
 
 
+def is_disk_faulty() -> bool:
+    """Whether this is within a block in which the disk fails, or kills."""
+    return atomic_files.os is not os
+
+
 @contextlib.contextmanager
 def second_faults_pass() -> Generator[None]:
     """Ignore database errors during a rollback of SQLite, where they cannot be caught."""

@@ -31,6 +31,7 @@ from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery, SessionReader, Store
 from session_memory.store.unfinished import marked
 from session_memory.testing.command import run_command
+from session_memory.testing.new_stores import open_or_create
 
 DAY_MS = 86_400_000
 NOW = START + 30 * DAY_MS
@@ -136,8 +137,8 @@ class Workspace:
         """What a sweep, or a worker, of this workspace needs."""
         directory = str(self.store_directory)
 
-        def open_or_create() -> Any:
-            store = open_store(directory, self.now, create_missing=True)
+        def open_writable() -> Any:
+            store = open_or_create(directory, self.now)
             return open_as(store) if open_as else store
 
         def peek() -> Store | None:
@@ -152,7 +153,7 @@ class Workspace:
             home=str(self.home),
             store_directory=directory,
             prepare=lambda: private_dir(directory),
-            open_store=open_or_create,
+            open_store=open_writable,
             peek_store=peek,
             tree=DiskTree(),
             clock=lambda: self.now,
