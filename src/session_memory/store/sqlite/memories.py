@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import msgspec
 
 from session_memory.core.jobs import RETRIES
-from session_memory.core.session_reference import Known, Lookup, find
+from session_memory.core.session_reference import Lookup, SessionName, find
 from session_memory.errors import NotFound, Refused
 from session_memory.store.memories import Claim, Held, Passed, Trace
 from session_memory.store.sqlite.connection import Database, rows, transaction
@@ -86,18 +86,18 @@ class SqliteMemories:
         (row,) = rows(self._db, f"SELECT {_COLUMNS} FROM trace WHERE session_id = ?", (number,))
         return Trace(*row)
 
-    def _numbered(self, number: int) -> list[Known]:
+    def _numbered(self, number: int) -> list[SessionName]:
         return [
-            Known(*row)
+            SessionName(*row)
             for row in rows(self._db, f"{_TRACED_SESSIONS} AND session_id = ?", (number,))
         ]
 
-    def _called(self, name: str) -> list[Known]:
+    def _called(self, name: str) -> list[SessionName]:
         """By the agent's own id, or by the name the trace has in file names."""
         begins = "substr({0}, 1, length(?1)) = ?1".format
         either = f"({begins('external_id')} OR {begins('thread_id')})"
         selected = rows(self._db, f"{_TRACED_SESSIONS} AND {either} ORDER BY session_id", (name,))
-        return [Known(*row) for row in selected]
+        return [SessionName(*row) for row in selected]
 
     def passed_over(self) -> list[Passed]:
         """Sessions that left nothing, newest first."""
