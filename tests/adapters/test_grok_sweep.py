@@ -264,9 +264,9 @@ def test_a_part_that_is_removed_is_told_by_every_command_until_it_is_back(
     part = log.directory(space.root / "grok") / name
     kept = part.read_bytes()
     part.unlink()
-    words = f"grok: 1 sessions captured without {name}, such as {log.session_id}"
+    words = f"grok: 1 session captured without {name}, such as {log.session_id}"
 
-    assert f"missing    grok: {name}, in 1 logs" in command(space, "sweep")
+    assert f"missing    grok: {name}, in 1 log:" in command(space, "sweep")
     assert "missing    " not in command(space, "sweep")  # nothing was read this time
     assert words in command(space, "status")
     assert words in command(space, "config", "agents")

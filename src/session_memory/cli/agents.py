@@ -108,7 +108,7 @@ def command(app: App) -> None:
         for what, count in agent.unread.items():
             click.echo(f"{agent.flavor} {one_line(what)}: {count} records of unknown type")
         for part in agent.missing_parts:
-            click.echo(fit(one_line(part.told)))
+            click.echo(fit(one_line(part.description)))
     if missing:
         app.note(f"not found: {', '.join(agent.flavor for agent in missing)}")
 

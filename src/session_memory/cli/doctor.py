@@ -256,7 +256,7 @@ def _incomplete(store: CaptureStore) -> Iterator[Check]:
     """Logs that lacked a part when they were read."""
     for part in missing_parts(store):
         fix = "if you moved or deleted that file, put it back and run session-memory sweep"
-        yield Check("log parts", "warn", part.told, fix)
+        yield Check("log parts", "warn", part.description, fix)
 
 
 def _unread(store: CaptureStore) -> Iterator[Check]:

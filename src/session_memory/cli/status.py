@@ -224,7 +224,7 @@ def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
         yield "worktrees", share
     yield "queue", _queue_text(status.queue)
     for part in status.missing_parts:
-        yield "incomplete", one_line(part.told)
+        yield "incomplete", one_line(part.description)
     if status.unread_logs:
         yield "unread", _unread_text(status.unread_logs)
     if info.superseded_events:

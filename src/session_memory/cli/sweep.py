@@ -193,7 +193,8 @@ def _remarks(report: SweepReport) -> list[str]:
     if report.excluded:
         lines.append(f"excluded   {report.excluded} events, as you or their repositories ask")
     lines += [
-        f"missing    {one_line(part)}, in {count} logs: what only that file tells is not known"
+        f"missing    {one_line(part)}, in {counted(count, 'log')}:"
+        " what only that file holds is missing"
         for part, count in report.missing_parts.items()
     ]
     lines += [f"unknown    {one_line(what)}: {count}" for what, count in _unknown(report)]

@@ -21,11 +21,12 @@ class MissingPart(msgspec.Struct, frozen=True):
     """Native id of one of the sessions."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """In words."""
+        noun = "session" if self.sessions == 1 else "sessions"
         return (
-            f"{self.flavor}: {self.sessions} sessions captured without {self.part}, such as"
-            f" {self.example}: what only that file tells is not known"
+            f"{self.flavor}: {self.sessions} {noun} captured without {self.part}, such as"
+            f" {self.example}: what only that file holds is missing"
         )
 
 
