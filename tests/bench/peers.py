@@ -109,10 +109,10 @@ def sync(agentsview: Path) -> int:
     sections = []
     collections = peers_logs.genuine()
     if collections:
-        title = f"Genuine logs beside agentsview {peers_install.AGENTSVIEW_VERSION}"
+        title = f"Genuine logs compared with agentsview {peers_install.AGENTSVIEW_VERSION}"
         sections.append(peers_sync.compared(title, _put_all(collections), agentsview))
     corpus = corpora.generated(GENERATED_BYTES) or corpora.built(GENERATED_BYTES)
-    title = f"{corpus.name.capitalize()} logs beside agentsview"
+    title = f"{corpus.name.capitalize()} logs compared with agentsview"
     sections.append(peers_sync.compared(title, _put_corpus(corpus), agentsview))
     print("\n" + table(sections))
     return 0

@@ -1,4 +1,4 @@
-"""CPU, memory and size: our sweep beside agentsview's sync, on the same logs in one run."""
+"""CPU, memory and size: our sweep compared with agentsview's sync, on the same logs in one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How soon the local page answers, and what it weighs, beside agentsview on the same logs.
+"""How soon the local page answers, and what it weighs, compared with agentsview on the same logs.
 
 `python -m tests.bench.web [EVENTS]` (default 100,000) writes a year of generated logs, lets both
 programs read them, and measures. `--home DIR` takes a home that an earlier run filled (`--keep DIR`

@@ -270,7 +270,7 @@ def _why_not(check: Check, checks: Sequence[Check], included: Sequence[Check]) -
         return "it checks a part" + (f" of what {same_kind[0].shown} does" if same_kind else "")
     fetched = check.command.split()[0] in _FETCHED and check.sessions < _PER_KIND
     if fetched and any(steps(other.command)[0].program in _RUNNERS for other in included):
-        return "one session only, beside the project's own tasks"
+        return "one session only, and not one of the project's own tasks"
     if same_kind and (check.sessions < _PER_KIND or check.directory != same_kind[0].directory):
         return f"{same_kind[0].shown} verifies {check.verifies} too"
     if len(same_kind) >= _PER_KIND or len(included) >= MAX_CHECKS:

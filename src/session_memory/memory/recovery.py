@@ -36,8 +36,8 @@ LineKind = Literal["asked", "rule", "decision", "file", "check", "cure", "branch
 
 FENCE = "recovery"
 AFTER_COMPACTION = (
-    "You compacted this session. Its log shows this beside your summary; check it before you rely"
-    " on it."
+    "You compacted this session. Its log shows this in addition to your summary;"
+    " check it before you rely on it."
 )
 _REQUEST_CHARS = 240
 _RULE_CHARS = 200

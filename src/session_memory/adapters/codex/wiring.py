@@ -58,7 +58,7 @@ def folder(context: InstallContext) -> str:
 
 
 def files(context: InstallContext, launchers: Launchers) -> Files:
-    """Hooks beside the configuration; the server and notify inside it."""
+    """Hooks next to the configuration; the server and notify inside it."""
     # Never `required`: Codex would not start without us. It waits a second for a server before the
     # first turn (`mcp_optional_startup_grace_ms`), and ours answers in a fifth of that. The server
     # is started with an emptied environment, so everything it needs is named.
