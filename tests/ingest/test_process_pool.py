@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,12 @@ FIGURES = set(SweepReport.__struct_fields__) - {"seconds", "cpu_seconds", "reten
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pool processes draft the small logs of these tests."""
     monkeypatch.setattr(ahead, "SMALL", 0)
+
+
+@pytest.fixture(autouse=True)
+def forked_on_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that an earlier test left behind would have these pools spawned instead."""
+    monkeypatch.setattr(process_pool, "can_fork", lambda: sys.platform == "linux")
 
 
 @pytest.fixture
