@@ -86,6 +86,9 @@ sys.addaudithook(_refuse_calls_out)
 # Test files and what they import are no garbage until the end: not looking at them again makes
 # every full collection (`testing.faults` needs one per fault) a matter of milliseconds.
 def pytest_collection_finish() -> None:
+    from session_memory.testing import new_stores  # not before the environment is known to be safe
+
+    new_stores.copies = True
     gc.collect()
     gc.freeze()
 

@@ -13,6 +13,7 @@ from tests.invariants import power_record
 from tests.invariants.power import Outcome
 from tests.invariants.sizes import IS_LARGE, SIZES, record
 
+from session_memory.testing import new_stores
 from session_memory.testing.workspace import Workspace
 
 REPOSITORY = Path(__file__).parents[2]
@@ -78,3 +79,7 @@ def test_a_program_that_forgot_to_flush_would_be_found(
 ) -> None:
     result = cut_power(work="forget text", ways=12, prefixes=0, again=100, forgetting=forgetting)
     assert result.problems
+
+
+def test_stores_here_are_made_by_the_program_and_not_copied() -> None:
+    assert not new_stores.copies

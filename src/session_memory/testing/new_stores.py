@@ -1,4 +1,7 @@
-"""New stores for tests, as copies of an empty one: making one takes five times as long."""
+"""New stores for tests, as copies of an empty one: making one takes five times as long.
+
+Only where a test asks for it: what is killed, or loses its power, makes its store as users do.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from session_memory.store.marks import random_keys
 from session_memory.store.sqlite import SqliteStore, checksums, connection, open_store
 from session_memory.testing.faults import is_disk_faulty
 
+copies = False
+"""Whether this process may copy; `tests/conftest.py` says so for most tests."""
 _LOCKS = {"sweep.lock"}
 """What a sweep has made in its directory before it opens the store."""
 
@@ -24,7 +29,7 @@ def open_or_create(directory: str, now_ms: int) -> SqliteStore:
     random keys of its own, and all else in an empty store is the same every time but for `now_ms`.
     On a faulty disk, or where something of an earlier store is left, the program makes its own.
     """
-    if not is_disk_faulty() and _is_empty(directory):
+    if copies and not is_disk_faulty() and _is_empty(directory):
         _copy_empty(directory, now_ms)
     return open_store(directory, now_ms, create_missing=True)
 
