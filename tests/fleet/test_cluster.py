@@ -103,9 +103,11 @@ def test_the_commands_answer_over_tls_what_the_local_ones_answer(
     cluster: Cluster, home: Path
 ) -> None:
     at = ("--from", str(home / "parquet"), "--scheduler", cluster.address, *cluster.tls)
-    found = run(home, "fleet", "detect", "--all", "--json", *at)
-    assert len(json.loads(found)) > 3
-    assert found == run(home, "rules", "detect", "--all", "--json")
+    before = run(home, "rules", "detect", "--all", "--json")
+    patterns = run(home, "fleet", "detect", "--all", "--json", *at)
+    assert len(json.loads(patterns)) > 3
+    # What a pattern is worth falls once a day, perhaps between the two commands.
+    assert patterns in (before, run(home, "rules", "detect", "--all", "--json"))
     assert json.loads(run(home, "fleet", "measure", "--json", *at))["effects"] == []
     done = json.loads(run(home, "fleet", "redistil", "--all", "--json", *at, "--to",
                           str(home / "again")))  # fmt: skip
@@ -141,15 +143,17 @@ def test_a_worker_that_is_killed_changes_nothing(cluster: Cluster, home: Path) -
     victims = [pid for pid in sessions_of(cluster.nannies[0]) if pid != cluster.nannies[0]]
     os.kill(max(victims), signal.SIGKILL)
     out, err = process.communicate(timeout=WAIT_S * 2)
-    assert (process.returncode, out) == (0, expected), err
+    assert process.returncode == 0, err
+    assert out in (expected, run(home, "rules", "detect", "--all", "--json"))  # see above
 
 
 @pytest.mark.rows("FLT-07")
 def test_without_a_scheduler_the_cores_of_this_machine_do_it_and_leave_no_process(
     home: Path,
 ) -> None:
-    found = run(home, "fleet", "detect", "--json", "--workers", "1")
-    assert found == run(home, "rules", "detect", "--json")
+    before = run(home, "rules", "detect", "--json")
+    patterns = run(home, "fleet", "detect", "--json", "--workers", "1")
+    assert patterns in (before, run(home, "rules", "detect", "--json"))  # see above
 
 
 @pytest.mark.rows("FLT-07")
