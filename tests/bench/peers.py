@@ -50,7 +50,7 @@ class Compared(NamedTuple):
 
 def tokens(ccusage: Path) -> int:
     """Totals of every collection of logs; every difference with its explanation."""
-    print(f"### Tokens and dollars beside ccusage {peers_install.CCUSAGE_VERSION}\n")
+    print(f"### Tokens and dollars compared with ccusage {peers_install.CCUSAGE_VERSION}\n")
     print("| logs | days x models | ours | ccusage | | ours, $ | ccusage, $ | unpriced | |")
     print("|---|---|---|---|---|---|---|---|---|")
     found: dict[str, Compared] = {}

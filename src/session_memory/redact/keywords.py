@@ -82,7 +82,7 @@ def _words_of(rules: Sequence[Rule]) -> list[bytes]:
 
 
 def _unless_followed_by(text: str) -> str:
-    """An expression for anything but `text`, from its second letter on, and the end of all."""
+    """Alternatives for what begins like `text` and then differs from it, or ends too soon."""
     return "|".join(f"{text[:at]}(?:[^{text[at]}]|\\z)" for at in range(1, len(text)))
 
 
