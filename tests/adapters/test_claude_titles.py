@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from session_memory.adapters.claude.leaves import owners_in, read
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.common import LINE_CAP, source_at
 from session_memory.testing.workspace import Workspace
 
 pytestmark = pytest.mark.rows("CAP-31")
@@ -100,3 +103,37 @@ def test_forgetting_a_session_forgets_the_title_that_another_log_gives_it(space:
     dump = str(space.dump())
     assert "Mend the pump" not in dump
     assert later.session_id in dump and earlier.session_id not in dump
+
+
+def put_behind(path: Path, size: int) -> None:
+    """Put one line in front of a log, so that its own lines begin at `size`."""
+    line = b'{"type":"unknown","of":"' + b"x" * (size - 27) + b'"}\n'
+    path.write_bytes(line + path.read_bytes())
+
+
+@pytest.mark.parametrize("before", [2, 30, 300])
+def test_a_record_is_found_across_the_pieces_in_which_logs_are_searched(
+    space: Workspace, before: int
+) -> None:
+    earlier = session(1)
+    path, _ = space.write(earlier, titles(session(2), ("Mend the pump", leaf(earlier))))
+    place = path.read_bytes().rindex(leaf(earlier).encode())
+    put_behind(path, 1024 * 1024 - place - before)
+    space.sweep()
+    assert space.session(earlier.session_id).title == "Mend the pump"
+
+
+def test_a_folder_is_searched_in_little_memory_however_large_its_logs(space: Workspace) -> None:
+    earlier = session(1)
+    paths = space.write(earlier, titles(session(2), ("Mend the pump", leaf(earlier))))
+    put_behind(paths[0], 32 * 1024 * 1024)
+    file = source_at(str(paths[1]))
+    assert file is not None
+    tracemalloc.start()
+    try:
+        (block,) = read(file, 0, LINE_CAP)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert owners_in(block) == {leaf(earlier): earlier.session_id}
+    assert peak < 8 * 1024 * 1024

@@ -161,6 +161,17 @@ def test_only_what_the_user_wrote_is_a_prompt(tmp_path: Path) -> None:
     assert part_of(bundle).events[2].files == ("/work/a.py",)
 
 
+def test_a_session_that_names_itself_as_its_parent_has_none(tmp_path: Path) -> None:
+    log = OpenCodeLog(3)
+    log.info["parentID"] = log.session_id
+    log.prompt("fix the test")
+    part = part_of(parse_log(log, tmp_path, "storage"))
+    assert part.parent_external_id is None
+    assert [(event.kind, event.origin) for event in part.events] == [("user_prompt", "user")]
+    known = facts(part)
+    assert (known["source_kind"], "parent" in known) == ("interactive", False)
+
+
 def test_a_sub_agent_names_its_parent_and_has_no_user(tmp_path: Path) -> None:
     parent = OpenCodeLog(1)
     child = parent.spawn(2, "list the files")

@@ -152,10 +152,10 @@ def test_going_on_from_checkpoints_gives_what_reading_it_all_does(seed: int) -> 
     reading: Reading | None = None
     for start, end in pairwise(cuts):
         reading = read(events[start:end], reading)
-        made = checkpoint.checkpoint(reading, NAME)
+        made = checkpoint.checkpoint(reading, SESSION, continued=False)
         assert distilled(reading) == distilled(read(events[:end]))
         if made is not None:  # what distilling did to the reading is not in it
-            reading = resume(Checkpoints(made), SESSION, NAME)
+            reading = resume(Checkpoints(made), SESSION, continued=False)
             assert reading is not None
         else:
             reading = read(events[:end])
@@ -167,14 +167,14 @@ def test_texts_that_were_heard_are_known_again_in_every_process() -> None:
 
 def test_short_sessions_have_none() -> None:
     events = story(random.Random(1), checkpoint.WORTHWHILE - 1)
-    assert checkpoint.checkpoint(read(events), NAME) is None
+    assert checkpoint.checkpoint(read(events), SESSION, continued=False) is None
 
 
 def test_a_few_new_events_are_no_reason_for_another() -> None:
     reading = read(story(random.Random(1), checkpoint.WORTHWHILE))
-    assert checkpoint.checkpoint(reading, NAME) is not None
+    assert checkpoint.checkpoint(reading, SESSION, continued=False) is not None
     read(story(random.Random(2), checkpoint.APART - 1), reading)
-    assert checkpoint.checkpoint(reading, NAME) is None
+    assert checkpoint.checkpoint(reading, SESSION, continued=False) is None
 
 
 @pytest.mark.parametrize(
@@ -202,5 +202,6 @@ def test_what_is_no_reading_is_not_loaded(
     body: bytes, tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(str(tmp_path))
-    assert resume(Checkpoints(Checkpoint(NAME, 1, 1, body)), SESSION, NAME) is None
+    planted = Checkpoints(Checkpoint(NAME, 1, 1, body))
+    assert resume(planted, SESSION, continued=False) is None
     assert not os.path.exists("planted")

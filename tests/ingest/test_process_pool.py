@@ -197,6 +197,27 @@ def test_a_sweep_that_can_start_no_process_goes_on_alone(
     assert space.dump() == alone.dump()
 
 
+@pytest.mark.parametrize(("jobs", "by_the_pool"), [(2, False), (3, True)])
+def test_a_single_pool_process_drafts_and_leaves_distilling_to_the_sweep(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, jobs: int, by_the_pool: bool
+) -> None:
+    sent: list[pool_jobs.PoolJob] = []
+    submit = process_pool.ProcessPool.submit
+    read = msgspec.msgpack.Decoder(pool_jobs.PoolJob).decode
+
+    def noting(
+        self: process_pool.ProcessPool, message: bytes, *, urgent: bool = False
+    ) -> process_pool.Job:
+        sent.append(read(message))
+        return submit(self, message, urgent=urgent)
+
+    monkeypatch.setattr(process_pool.ProcessPool, "submit", noting)
+    report = sweep_with(space, jobs)
+    assert any(isinstance(job, pool_jobs.PrepareJob) for job in sent)
+    assert any(isinstance(job, pool_jobs.DistilJob) for job in sent) == by_the_pool
+    assert len(report.digested) == len(space.sessions())
+
+
 @LINUX
 @pytest.mark.rows("ING-23")
 def test_a_session_that_kills_its_process_is_the_only_one_without_a_digest(
@@ -215,7 +236,7 @@ def test_a_session_that_kills_its_process_is_the_only_one_without_a_digest(
         patch.setattr(pool_jobs, "distil", deadly)
         patch.setattr(process_pool.ProcessPool, "withdraw", lambda _self, _job: False)
         patch.setattr(process_pool.ProcessPool, "take", taking_sent(process_pool.ProcessPool.take))
-        report = sweep_with(space, 2)
+        report = sweep_with(space, 3)
     (failure,) = report.failed_steps
     assert (failure.step, "ended unexpectedly" in failure.reason) == ("digest", True)
     assert report.analyzed == len(space.sessions()) - 1

@@ -19,6 +19,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.registry import adapters
 from session_memory.ingest.sweep import sweep
+from session_memory.settings import Redact
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
@@ -234,6 +235,19 @@ def test_a_dry_run_counts_and_leaves_no_trace(space: Workspace) -> None:
         wet.sessions,
         wet.bytes_read,
     )
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_rule_for_secrets_that_cannot_be_used_is_a_warning(
+    space: Workspace, dry_run: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_samples(space.claude)
+    rules = space.root / "gitleaks.toml"
+    rules.write_text('[[rules]]\nid = "ours"\nregex = "("\n')
+    config = msgspec.structs.replace(space.config(), redact=Redact(gitleaks=str(rules)))
+    monkeypatch.setattr(space, "config", lambda: config)
+    warnings = space.sweep(dry_run=dry_run).warnings
+    assert any("rule ours is not used" in warning for warning in warnings)
 
 
 def stored_files(space: Workspace) -> dict[Path, bytes]:

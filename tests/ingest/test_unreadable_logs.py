@@ -14,6 +14,7 @@ from backports import zstd
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.codex.log_builder import CodexLog
+from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.pi.log_builder import PiLog
 from session_memory.testing.workspace import Workspace
 
@@ -164,3 +165,17 @@ def test_a_line_over_the_cap_is_in_quarantine(space: Workspace) -> None:
     (found,) = json.loads(done.stdout)["damaged"]
     assert (found["path"], found["offset"]) == (str(path), offset)
     assert [event.text for event in space.events(log.session_id)][-1] == "after it"
+
+
+@pytest.mark.rows("ING-18", "ING-21")
+def test_a_document_over_the_cap_is_not_called_another_agents(space: Workspace) -> None:
+    gemini = space.root / "gemini"
+    space.paths = {"gemini": (str(gemini),)}
+    space.set_ingest(line_cap_bytes=4096)
+    log = GeminiLog(1)
+    log.prompt("x" * 10_000)
+    path = log.write_document(gemini)
+    for report in (space.sweep(dry_run=True), space.sweep()):
+        (failure,) = report.failed
+        assert failure.path == str(path)
+        assert failure.reason == "no record in it is within ingest.line_cap_bytes"

@@ -8,6 +8,7 @@ next to nothing, and a record names its heavy parts as text: "package.module:NAM
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -159,8 +160,10 @@ def from_adapter(adapter: Adapter) -> Agent:
 def later(function: str) -> Any:
     """A function "package.module:NAME" that is imported when it is called first."""
 
+    load = functools.cache(functools.partial(_load, function))
+
     def call(*given: Any) -> Any:
-        return _load(function)(*given)
+        return load()(*given)
 
     return call
 

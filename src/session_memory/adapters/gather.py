@@ -30,7 +30,7 @@ class PartBuilder:
 
     def __init__(self, external_id: str, parent: str | None = None) -> None:
         self.external_id = external_id
-        self.parent = parent
+        self.parent = parent if parent != external_id else None  # no session is its own
         self.events: list[RawEvent] = []
         self.envelope: tuple[object, ...] = ()
         """What the last record said of itself; one that says the same is only `repeat`ed."""
@@ -57,6 +57,8 @@ class PartBuilder:
 
     def note(self, name: str, value: str | int, pos: int) -> None:
         """Keep a statement if it wins over what this block said so far."""
+        if name == "parent" and value == self.external_id:
+            return
         rule = FACT_RULES[name]
         key = (name, value if rule == "set" else None)
         held = self._facts.get(key)

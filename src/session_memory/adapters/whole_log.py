@@ -75,12 +75,7 @@ def made_lines_adapter(
         yield block
 
     def open_lines(file: SourceFile) -> BinaryIO:
-        stream = io.BytesIO()
-        for line in lines(file, LINE_CAP):
-            if line is not None and stream.tell() <= WHOLE_CAP:
-                stream.write(line + b"\n")
-        stream.seek(0)
-        return stream
+        return lines_as_file(lines(file, LINE_CAP))
 
     def parse(source: SourceFile, block: Block, _state: Record) -> Normalized:
         bundle = Normalized(too_long=block.too_long)
@@ -104,6 +99,30 @@ def made_lines_adapter(
     )
 
 
+def whole_block(path: str, line_cap: int) -> Block:
+    """A file of lines as one block."""
+    whole = Block([], 0, 0)
+    for block in read_lines(path, line_cap=line_cap):
+        if block.end <= WHOLE_CAP:
+            whole.lines += block.lines
+        else:
+            whole.long_lines += [offset for offset, _ in block.lines]
+        whole.long_lines += block.long_lines
+        whole.end, whole.tail = block.end, block.tail
+    return whole
+
+
+def lines_as_file(lines: Iterator[Line]) -> BinaryIO:
+    """Lines that were made of a log as a file would hold them: what its offsets count in."""
+    stream = io.BytesIO()
+    for line in lines:
+        if line is not None and stream.tell() <= WHOLE_CAP:
+            stream.write(line)
+            stream.write(b"\n")
+    stream.seek(0)
+    return stream
+
+
 def _no_source(_path: str) -> None:
     """No file of such an agent stands for one session alone."""
 
@@ -124,14 +143,7 @@ def line_log_adapter(
     """
 
     def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
-        whole = Block([], 0, 0)
-        for block in read_lines(file.path, line_cap=line_cap):
-            if block.end <= WHOLE_CAP:
-                whole.lines += block.lines
-            else:
-                whole.long_lines += [offset for offset, _ in block.lines]
-            whole.long_lines += block.long_lines
-            whole.end, whole.tail = block.end, block.tail
+        whole = whole_block(file.path, line_cap)
         whole.side_files = side_files(file.path)
         yield whole
 

@@ -59,7 +59,7 @@ def made_for(session: Session, *, continued: bool) -> str:
     return blake2b(text, digest_size=16).hexdigest()
 
 
-def checkpoint(reading: Reading, name: str) -> Checkpoint | None:
+def checkpoint(reading: Reading, session: Session, *, continued: bool) -> Checkpoint | None:
     """Where the reading stands; None where making a checkpoint is not worth it."""
     if reading.builder.events < WORTHWHILE or reading.fresh < APART:
         return None
@@ -67,13 +67,14 @@ def checkpoint(reading: Reading, name: str) -> Checkpoint | None:
 
     reading.fresh = 0
     reading.look_back()
+    name = made_for(session, continued=continued)
     return Checkpoint(name, reading.next_seq, reading.last_event, written(reading))
 
 
-def resume(store: CheckpointReader, session: Session, name: str) -> Reading | None:
+def resume(store: CheckpointReader, session: Session, *, continued: bool) -> Reading | None:
     """The reading that the session's checkpoint stands for; None where there is none of use."""
     stored = store.checkpoint(session.id) if session.event_count >= WORTHWHILE else None
-    if stored is None or stored.made_for != name:
+    if stored is None or stored.made_for != made_for(session, continued=continued):
         return None
     from session_memory.distil.written_reading import read_again
 

@@ -12,7 +12,7 @@ import msgspec
 from session_memory.core.digest import is_poorer, low_value_reason, merge_digests
 from session_memory.core.schema import Digest, Observation, Session, SessionEvent
 from session_memory.core.text.reason import reason_of
-from session_memory.distil.checkpoint import Reading, checkpoint, made_for, resume
+from session_memory.distil.checkpoint import Reading, checkpoint, resume
 from session_memory.store.port import DistilStore, Writer
 from session_memory.store.values import Checkpoint
 
@@ -111,11 +111,10 @@ def _read(
     store: DistilStore, session: Session, *, continued: bool
 ) -> tuple[Reading, Checkpoint | None]:
     """Read a session, from its last checkpoint on if it has one; returns the next one, if any."""
-    name = made_for(session, continued=continued)
-    reading = resume(store, session, name) or Reading(session, continued=continued)
+    reading = resume(store, session, continued=continued) or Reading(session, continued=continued)
     for event in store.events_to_distil(session.id, reading.next_seq):
         reading.add(event)
-    return reading, checkpoint(reading, name)
+    return reading, checkpoint(reading, session, continued=continued)
 
 
 def save(writer: Writer, made: Sequence[tuple[int, Distilled]]) -> None:

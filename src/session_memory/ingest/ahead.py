@@ -33,6 +33,8 @@ LARGEST = 8 * 1024 * 1024
 """No larger file is drafted ahead, as the answer has to fit into memory."""
 AHEAD_BYTES = 8 * 1024 * 1024
 """Of files, for each pool process, that are drafted before the sweep comes to them."""
+LEAST_AHEAD = 24 * 1024 * 1024
+"""With few processes: what they can draft while the sweep distils the sessions of a commit."""
 
 
 # Made when a pool has answered: what they read has many fields, and most sweeps have no pool.
@@ -108,7 +110,8 @@ class Ahead:
 
     def _submit_files(self, pool: ProcessPool) -> None:
         self._next = max(self._next, self._at)
-        while self._next < len(self._files) and self._bytes < AHEAD_BYTES * len(pool.pids):
+        most = max(LEAST_AHEAD, AHEAD_BYTES * len(pool.pids))
+        while self._next < len(self._files) and self._bytes < most:
             adapter, file = self._files[self._next]
             self._next += 1
             if not self._is_fit(adapter, file):
@@ -135,8 +138,12 @@ class Ahead:
         return pool.submit(message, urgent=urgent)
 
     def distil(self, sessions: list[int]) -> bool:
-        """Have sessions distilled as they were committed last; False where nobody can do it."""
-        if self._pool is None:
+        """Have sessions distilled as they were committed last; False where the sweep should do it.
+
+        It should where there is one pool process: that has enough to do with drafting, and would
+        have to read and unpack the texts that the sweep still has in memory.
+        """
+        if self._pool is None or len(self._pool.pids) == 1:
             return False
         for session_id in reversed(sessions):
             job = self._submitted(self._pool, DistilJob(session_id), urgent=True)

@@ -95,9 +95,9 @@ def _project_finder(context: SweepContext) -> ProjectFinder:
     )
 
 
-def _weight(made: tuple[int, Distilled]) -> int:
+def _weight(distilled: Distilled) -> int:
     """About how many rows it takes to save a session: a digest counts for many."""
-    return 20 + len(made[1].observations or ())
+    return 20 + len(distilled.observations or ())
 
 
 class _Capture(msgspec.Struct):
@@ -231,6 +231,7 @@ class _Capture(msgspec.Struct):
         Several are saved together: a part of the transaction costs as much as a short session.
         """
         made: list[tuple[int, Distilled]] = []
+        weight = 0
         for session_id, done in sessions:
             self.context.log(f"digest session {session_id}")
             make = partial(self._distilled, session_id, done)
@@ -239,9 +240,10 @@ class _Capture(msgspec.Struct):
                 self._leave_undistilled(session_id)
                 continue
             made.append((session_id, distilled))
-            if sum(map(_weight, made)) >= SAVED_TOGETHER:
+            weight += _weight(distilled)
+            if weight >= SAVED_TOGETHER:
                 self._save_together(made)
-                made = []
+                made, weight = [], 0
         self._save_together(made)
 
     def _distilled(self, session_id: int, done: Distilled | Exception | None) -> Distilled:

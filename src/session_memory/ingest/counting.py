@@ -26,16 +26,17 @@ def count_only(adapter: Adapter, file: SourceFile, line_cap: int, report: SweepR
     """Parse a file and count, for a dry run."""
     state: dict[str, object] = {}
     names: set[str] = set()
-    records = unread = 0
+    records = damaged = too_long = 0
     for block in adapter.read(file, 0, line_cap):
         normalized = adapter.parse(file, block, state)
         state = normalized.state
         add_counts(report, adapter.name, BlockFigures.of(block, normalized))
         records += normalized.records
-        unread += normalized.parse_errors + normalized.too_long
+        damaged += normalized.parse_errors
+        too_long += normalized.too_long
         names |= {part.external_id for part in normalized.sessions}
         report.events += sum(len(part.events) for part in normalized.sessions)
     report.sessions += len(names)
     report.bytes_read += file.size
     if not records:
-        refuse_no_log(adapter, file, unread)
+        refuse_no_log(adapter, file, damaged, too_long)

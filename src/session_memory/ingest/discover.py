@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from session_memory.store.port import Store
 
 SMALL = 16 * 1024
-"""Less than this is read sooner than it is given to another process."""
+"""Reading less than this is faster than handing it to another process."""
 
 
 class LogFolders(msgspec.Struct):

@@ -42,6 +42,7 @@ class ProjectFinder:
         self._options = options
         self._found: dict[tuple[str | None, str], Resolution] = {}
         self._rules: dict[str, ProjectRules] = {}
+        self._domains: dict[Resolution, str] = {}
 
     def mentions(self, cwd: str | None, prompt: str) -> list[str]:
         """The paths a prompt mentions, as seen from a working directory."""
@@ -93,8 +94,15 @@ class ProjectFinder:
             tree=self._tree,
             options=self._options,
         )
-        domain = self.rules(cwd).domain or domain_for(resolution, self._options)
+        domain = self.rules(cwd).domain or self._domain(resolution)
         writer.assign_project(session_id, cwd or "", resolution, domain)
+
+    def _domain(self, resolution: Resolution) -> str:
+        """What the user's settings say of a project: the same for all of its sessions."""
+        domain = self._domains.get(resolution)
+        if domain is None:
+            domain = self._domains[resolution] = domain_for(resolution, self._options)
+        return domain
 
     def warnings(self) -> list[str]:
         """Warnings about the repositories' own files."""

@@ -18,12 +18,14 @@ class NoRecordError(AdapterError):
     """A file that is named like a log and holds not one record."""
 
 
-def refuse_no_log(adapter: Adapter, file: SourceFile, unread: int) -> None:
+def refuse_no_log(adapter: Adapter, file: SourceFile, damaged: int, too_long: int) -> None:
     """Raise NoRecordError for a file without a record, unless it is empty or just begun."""
     is_file = os.path.isfile(file.path)  # and not a session among others in a database
     with open_log(file.path, 0) if is_file else adapter.open(file) as stream:
         head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head and (unread or not head.startswith(b"{")):
+    if too_long and not damaged:  # it may well be a log
+        raise NoRecordError("no record in it is within ingest.line_cap_bytes")
+    if head and (damaged or not head.startswith(b"{")):
         raise NoRecordError(_why_no_record(adapter, file, head))
 
 

@@ -145,7 +145,7 @@ class SourceReader(msgspec.Struct):
             self._save_cursor(pass_, finished=True)
         if not pass_.records and not pass_.reading.offset:
             try:
-                refuse_no_log(adapter, file, pass_.unread)
+                refuse_no_log(adapter, file, pass_.damaged, pass_.too_long)
             except NoRecordError as error:
                 self.writer.quarantine(source_id, [0])  # so that it is known for good
                 raise UnreadError(error) from None
@@ -279,7 +279,8 @@ class SourceReader(msgspec.Struct):
         pass_.state, pass_.end, pass_.hashes = figures.state, figures.end, block.hashes
         add_counts(self.report, pass_.adapter.name, figures)
         pass_.records += figures.records
-        pass_.unread += figures.parse_errors + figures.too_long
+        pass_.damaged += figures.parse_errors
+        pass_.too_long += figures.too_long
         if figures.damaged:
             self.writer.quarantine(pass_.reading.source_id, figures.damaged)
         for heading, part in block.parts:
@@ -451,8 +452,10 @@ class _Pass(msgspec.Struct):
     aside: int = 0
     """The source that holds what was read before from a replaced file."""
     records: int = 0
-    unread: int = 0
+    damaged: int = 0
     """Lines that are no records."""
+    too_long: int = 0
+    """Lines over the cap."""
     news: list[EventDraft] = []
     """The first of what it said that its own sessions did not hold; more than one is no cut."""
     new: set[int] = set()

@@ -223,7 +223,7 @@ def _drop_partial(partial: str) -> None:
         raise Refused(f"{partial} is in the way", hint="move it away")
     names = os.listdir(partial)
     if names and not {OURS, MANIFEST} & set(names):
-        raise Refused(f"{partial} is in the way and no backup of ours", hint="move it away")
+        raise Refused(f"{partial} exists and is no backup of ours", hint="move it away")
     with _exclusive_backup(partial, partial.removesuffix(PARTIAL)):
         shutil.rmtree(partial)
 

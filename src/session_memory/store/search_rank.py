@@ -1,7 +1,7 @@
 """How hits of the three full-text indexes become one order.
 
 An event is found by its own words, a turn also together with the two turns before it, and an
-observation by the words it was put into. Measured on two sets of questions (docs/evidence.md):
+observation by the words it was put into. Measured on two sets of questions (docs/measurements.md):
 
 - Scores find the right turn a little better, ranks the right session, so each counts half.
 - The index over turns in context counts more than the one over single events. A command, an output

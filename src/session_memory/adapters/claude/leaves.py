@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -23,13 +23,17 @@ _ID = compiled(rb'\s*:\s*"([^"\\]{1,64})"')
 _SESSION = compiled(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _SEARCHED_MAX = 512 * 1024 * 1024
 """Most bytes of a folder that are searched."""
+_PIECE = 1024 * 1024
+"""Bytes of a log in memory at a time, and the longest line of a title."""
+_OVERLAP = 512
+"""Bytes of a piece that are searched again with the next one, as a name may lie across both."""
 
 
 def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
     """The lines behind `offset`; titles of other sessions come with the names of their owners."""
     for block in read_lines(file.path, offset, line_cap=line_cap, keep_ends=True):
         if block.start == 0 and block.lines and _SUMMARY.search(block.lines[0][1]):
-            owners = _owners(file.path, set(_leaves(block)))
+            owners = _owners(file.path, set(_leaves(line for _, line in block.lines)))
             block.side_files = {OWNERS: msgspec.json.encode(owners)} if owners else {}
         yield block
 
@@ -40,8 +44,9 @@ def owners_in(block: Block) -> dict[str, str]:
     return {leaf: as_text(session) for leaf, session in owners.items()}
 
 
-def _leaves(block: Block) -> Iterator[str]:
-    for _, line in block.lines:
+def _leaves(lines: Iterable[bytes]) -> Iterator[str]:
+    """The records that the titles at the top of a log name."""
+    for line in lines:
         if not _SUMMARY.search(line):
             return
         if leaf := as_text((decode_record(line) or {}).get("leafUuid")):
@@ -83,23 +88,52 @@ def _stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
 def _search(
     _folder: str, stamp: tuple[tuple[str, int, int], ...]
 ) -> dict[str, list[tuple[str, _Log]]]:
-    """Every record's id in the logs of a folder; once for all logs of it."""
-    logs: dict[str, list[tuple[str, _Log]]] = {}
+    """Which logs of a folder hold the records that its titles name; once for all logs of it."""
+    paths: list[str] = []
     left = _SEARCHED_MAX
     for path, size, _ in stamp:
         left -= size
         if left < 0:
             break
-        try:
-            with open_plain(path) as stream:
-                data = stream.read()
-        except OSError:
-            continue
-        behind = map(_ID.match, data.split(b'"uuid"')[1:])
-        names = [match[1].decode("utf-8", "replace") for match in behind if match]
-        session = _SESSION.search(data)
-        if names and session:
-            log = _Log(session[1].decode("utf-8", "replace"), names[-1])
-            for name in set(names):
-                logs.setdefault(name, []).append((path, log))
+        paths.append(path)
+    wanted = {leaf for path in paths for leaf in _top_leaves(path)}
+    logs: dict[str, list[tuple[str, _Log]]] = {leaf: [] for leaf in wanted}
+    for path in paths:
+        log, leaves = _held(path, wanted)
+        for leaf in leaves:
+            logs[leaf].append((path, log))
     return logs
+
+
+def _top_leaves(path: str) -> list[str]:
+    try:
+        with open_plain(path) as stream:
+            return list(_leaves(iter(functools.partial(stream.readline, _PIECE), b"")))
+    except OSError:
+        return []
+
+
+def _held(path: str, wanted: set[str]) -> tuple[_Log, set[str]]:
+    """What is to be known of a log, and which of the wanted records it holds."""
+    session = last = ""
+    leaves: set[str] = set()
+    try:
+        for piece in _pieces(path):
+            behind = map(_ID.match, piece.split(b'"uuid"')[1:])
+            names = [match[1].decode("utf-8", "replace") for match in behind if match]
+            leaves.update(wanted.intersection(names))
+            last = names[-1] if names else last
+            if not session and (named := _SESSION.search(piece)):
+                session = named[1].decode("utf-8", "replace")
+    except OSError:
+        return _Log("", ""), set()
+    return _Log(session, last), leaves if session else set()
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    """A log piece by piece: as a whole it may be larger than what a sweep may take."""
+    with open_plain(path) as stream:
+        piece = b""
+        while data := stream.read(_PIECE):
+            piece = piece[-_OVERLAP:] + data
+            yield piece

@@ -122,4 +122,4 @@ def _parent(header: Header) -> str | None:
     )
     root = as_text(header.get("session_id"))
     named = as_text(header.get("parent_thread_id")) or as_text(spawn.get("parent_thread_id"))
-    return named or (root if root != header.get("id") else "") or None
+    return next((each for each in (named, root) if each and each != header.get("id")), None)

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from session_memory.adapters.common import Block, SourceFile, read_lines, walk_files
+from session_memory.adapters.common import Block, SourceFile, walk_files
+from session_memory.adapters.whole_log import whole_block
 from session_memory.plain_files import UnfitFile, read_plain
 
 PROJECTS = "projects.json"
@@ -92,12 +93,7 @@ def _whole(path: str, line_cap: int) -> Block:
         if data is None:
             return Block([], 0, 0, long_lines=[0])
         return Block([(0, data)] if data.strip() else [], 0, len(data))
-    whole = Block([], 0, 0)
-    for block in read_lines(path, line_cap=line_cap):
-        whole.lines += block.lines
-        whole.long_lines += block.long_lines
-        whole.end, whole.tail = block.end, block.tail
-    return whole
+    return whole_block(path, line_cap)
 
 
 def _older(path: str, line_cap: int) -> dict[str, bytes | None]:

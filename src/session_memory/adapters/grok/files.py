@@ -8,13 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from session_memory.adapters.common import (
-    Block,
-    SourceFile,
-    has_vanished,
-    read_lines,
-    unreadable,
-)
+from session_memory.adapters.common import Block, SourceFile, has_vanished, unreadable
+from session_memory.adapters.whole_log import whole_block
 from session_memory.plain_files import open_plain
 
 UPDATES = "updates.jsonl"
@@ -104,22 +99,13 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     belongs to, so what is read later knows about everything read before.
     """
     directory, log = os.path.split(file.path)
-    whole = _whole(file.path, line_cap)
+    whole = whole_block(file.path, line_cap)
     if log == UPDATES and not whole.end and whole.tail is None:
         history = os.path.join(directory, CHAT)
         if os.path.isfile(history):
-            whole, log = _whole(history, line_cap), CHAT
+            whole, log = whole_block(history, line_cap), CHAT
     whole.side_files = _read_side_files(directory) | {LOG: log.encode()}
     yield whole
-
-
-def _whole(path: str, line_cap: int) -> Block:
-    whole = Block([], 0, 0)
-    for block in read_lines(path, line_cap=line_cap):
-        whole.lines += block.lines
-        whole.long_lines += block.long_lines
-        whole.end, whole.tail = block.end, block.tail
-    return whole
 
 
 class _Sides(msgspec.Struct):

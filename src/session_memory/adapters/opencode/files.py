@@ -7,7 +7,6 @@ make equal events, so both are one session.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.opencode import db as opencode_db
 from session_memory.adapters.opencode.db import END, record
-from session_memory.adapters.whole_log import Line
+from session_memory.adapters.whole_log import Line, lines_as_file
 from session_memory.plain_files import open_plain, read_plain
 
 HEAD = 256
@@ -77,8 +76,7 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
 
 def open_lines(file: SourceFile) -> BinaryIO:
     """The lines of a session as a file would hold them: what its offsets count in."""
-    lines = (line for line in _lines(file, LINE_CAP) if line is not None)
-    return io.BytesIO(b"".join(line + b"\n" for line in lines))
+    return lines_as_file(_lines(file, LINE_CAP))
 
 
 def _lines(file: SourceFile, cap: int) -> Iterator[Line]:

@@ -53,7 +53,10 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
         elif "session" in record:
             bundle.records += 1
             info = as_object(record["session"])
-            held.id, held.parent = as_text(record.get("id")), as_text(info.get("parentID")) or None
+            held.id = as_text(record.get("id"))
+            if info.get("parentID") == held.id:  # else a person's words were taken for an agent's
+                info = {**info, "parentID": None}
+            held.parent = as_text(info.get("parentID")) or None
             held.version = as_text(info.get("version"))
         else:
             bundle.records += "end" not in record

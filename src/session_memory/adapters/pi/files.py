@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Iterator
 
-from session_memory.adapters.common import Block, SourceFile, read_lines, walk_files
+from session_memory.adapters.common import Block, SourceFile, walk_files
 from session_memory.adapters.packed import is_packed, unpacked_name
+from session_memory.adapters.whole_log import whole_block
 
 _LOG = re.compile(r"\.jsonl(?:\.(?:reset|deleted)\.[\w.:-]+|\.gz|\.zst)?$")
 """A log, or one that OpenClaw put aside."""
@@ -33,12 +34,7 @@ def discover(root: str) -> Iterator[SourceFile]:
 
 def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     """The whole file as one block: which branch lives is known only at its end."""
-    whole = Block([], 0, 0)
-    for block in read_lines(file.path, line_cap=line_cap):
-        whole.lines += block.lines
-        whole.long_lines += block.long_lines
-        whole.end, whole.tail = block.end, block.tail
-    yield whole
+    yield whole_block(file.path, line_cap)
 
 
 def session_of(path: str) -> str:

@@ -1,1 +1,4 @@
-"""How our hooks and our server get into an agent's settings, and out again byte for byte."""
+"""What the `wiring.py` of every agent is built from: edits of JSON and TOML, launchers, hooks.
+
+How one agent is wired is said in its own folder, `adapters/NAME/wiring.py`.
+"""

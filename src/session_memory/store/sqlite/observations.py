@@ -95,7 +95,9 @@ def index(db: Database, sessions: Iterable[int] | None = None) -> None:
     missing = rows(
         db,
         "SELECT id, text FROM observation WHERE id NOT IN (SELECT id FROM observation_text_docsize)"
-        + of_sessions,
+        + of_sessions
+        # FTS5 writes out what it has gathered whenever a row comes before the last one.
+        + " ORDER BY id",
         () if sessions is None else (msgspec.json.encode(sorted(sessions)).decode(),),
     )
     db.executemany(

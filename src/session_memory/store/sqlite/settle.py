@@ -29,6 +29,7 @@ from session_memory.store.values import Whereabouts
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.decode
+_OF_PLACES = frozenset({"git_root", "mentions", "remote", "root_hash"})
 _VALUE_COLUMNS = (
     "at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, stated_usd,"
     " usd, price_table, mode"
@@ -334,11 +335,12 @@ def whereabouts(db: Database, session_id: int) -> Whereabouts:
     stated: dict[str, str] = {}
     facts = rows(
         db,
+        # All of its few facts: a table of the wanted names, made for each session, costs more.
         "SELECT s.path, f.pos, f.name, f.value FROM fact f JOIN source s ON s.id = f.source_id"
-        " WHERE f.session_id = ? AND f.name IN ('git_root', 'mentions', 'remote', 'root_hash')",
+        " WHERE f.session_id = ?",
         (session_id,),
     )
-    for _, _, name, text in sorted(facts):
+    for _, _, name, text in sorted(fact for fact in facts if fact[2] in _OF_PLACES):
         stated.setdefault(name, _decode(text))
     return Whereabouts(
         value(db, "SELECT cwd FROM session WHERE id = ?", (session_id,)),
@@ -418,10 +420,11 @@ def _project(db: Database, resolution: Resolution, domain: str) -> int:
         key = resolution.key  # the name a user or client gave decides, whatever root it has
         root = None if at_root is not None else root
     elif at_root is not None:
-        db.execute(
-            "UPDATE project SET remote = ? WHERE id = ? AND remote IS NULL",
-            (resolution.remote, at_root),
-        )
+        if resolution.remote is not None:
+            db.execute(
+                "UPDATE project SET remote = ? WHERE id = ? AND remote IS NULL",
+                (resolution.remote, at_root),
+            )
         return at_root
     else:
         key = unique_key(resolution.key, root, lambda key: _holder(db, key))

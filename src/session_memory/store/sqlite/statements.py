@@ -26,8 +26,8 @@ INSERT INTO digest (outcome, source_fingerprint, body, session_id) VALUES (?, ?,
 UPDATE_DIGEST = """
 UPDATE digest SET outcome = ?, source_fingerprint = ?, body = ? WHERE session_id = ?
 """
-_FACT_UPSERT = """
-INSERT INTO fact (session_id, name, source_id, slot, value, pos) VALUES (?, ?, ?, ?, ?, ?)
+_ADD_FACT = "INSERT INTO fact (session_id, name, source_id, slot, value, pos)"
+_OR_RESTATE = """
 ON CONFLICT (session_id, name, source_id, slot)
 DO UPDATE SET value = excluded.value, pos = excluded.pos WHERE """
 _FACT_WINS = {
@@ -37,7 +37,6 @@ _FACT_WINS = {
     "max": "CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)",
     "set": "excluded.pos < pos",
 }
-_UPSERTS = {rule: _FACT_UPSERT + wins for rule, wins in _FACT_WINS.items()}
 _USAGE_COLUMNS = (
     "key, session_id, counted, sidechain, at, model, input, output, cache_read, cache_write_5m,"
     " cache_write_1h, reasoning, stated_usd, usd, price_table, mode"
@@ -92,7 +91,7 @@ def add_facts(db: Database, facts: Iterable[StatedFact]) -> None:
         row = (session_id, fact.name, source_id, slot, encoded, fact.pos)
         by_rule.setdefault(rule, []).append(row)
     for rule, values in by_rule.items():
-        db.executemany(_UPSERTS[rule], values)
+        insert_rows(db, _ADD_FACT, values, _OR_RESTATE + _FACT_WINS[rule])
 
 
 def add_usage(db: Database, usages: Iterable[tuple[int, UsageDraft]]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from typing import Any
+
+import msgspec
 
 from session_memory.core.schema import Cost, Usage
 from session_memory.store.port import UsageGroup, UsageRow
@@ -32,6 +34,7 @@ SUMS_SINCE = 21
 _GROUPED = f" GROUP BY session_id, at / {DAY_MS}, model, mode"
 """The order of the index: few rows are left."""
 _NOT_SUMMED_UP = "session_id IN (SELECT id FROM session EXCEPT SELECT session_id FROM usage_sum)"
+_LISTED = "session_id IN (SELECT value FROM json_each(?))"
 _OF_ALL_TIME = (
     f"SELECT * FROM usage_sum UNION ALL SELECT * FROM ({_SUMMED_UP} {_NOT_SUMMED_UP}{_GROUPED})"
 )
@@ -66,13 +69,14 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
     return sorted(made, key=lambda row: (row.group, row.session_id or 0))
 
 
-def sum_up(db: Database, session_id: int | None = None) -> None:
-    """Keep the sums of a session, or of all that have none."""
-    if session_id is None:
+def sum_up(db: Database, sessions: Iterable[int] | None = None) -> None:
+    """Keep the sums of these sessions, or of all that have none."""
+    if sessions is None:
         db.execute(f"INSERT INTO usage_sum {_SUMMED_UP} {_NOT_SUMMED_UP}{_GROUPED}")
         return
-    db.execute("DELETE FROM usage_sum WHERE session_id = ?", (session_id,))
-    db.execute(f"INSERT INTO usage_sum {_SUMMED_UP} session_id = ?{_GROUPED}", (session_id,))
+    listed = (msgspec.json.encode(sorted(sessions)).decode(),)
+    db.execute(f"DELETE FROM usage_sum WHERE {_LISTED}", listed)
+    db.execute(f"INSERT INTO usage_sum {_SUMMED_UP} {_LISTED}{_GROUPED}", listed)
 
 
 def _row(group: UsageGroup, parts: list[Row]) -> UsageRow:

@@ -67,8 +67,9 @@ class SqliteWriter:
         self._usage_keys: set[int] = set()
         self._facts: list[StatedFact] = []
         self._usages: list[tuple[int, UsageDraft]] = []
+        # Sessions whose observations are not indexed yet, and whose responses are not summed up.
         self._observed: set[int] = set()
-        """Sessions whose observations are not in the index yet."""
+        self._digested: set[int] = set()
         self._next_segment = 0
 
     # transaction
@@ -99,7 +100,7 @@ class SqliteWriter:
         self.rollback()
         for cache in (self._open, self._by_id, self._paths):
             cache.clear()
-        for noted in (self._shared, self._usage_keys, self._observed):
+        for noted in (self._shared, self._usage_keys, self._observed, self._digested):
             noted.clear()
         self._facts, self._usages = [], []
         self._reader.fresh.let_go()
@@ -122,9 +123,10 @@ class SqliteWriter:
 
     def _flush_sessions(self) -> None:
         self._write_stated()
-        if self._observed:
-            observing.index(self._db, self._observed)
-            self._observed.clear()
+        observing.index(self._db, self._observed)
+        usage.sum_up(self._db, self._digested)
+        self._observed.clear()
+        self._digested.clear()
         self._reader.fresh.let_go()
         packed = self._packed()
         grown = [state for state in self._open.values() if state.added]
@@ -482,7 +484,7 @@ class SqliteWriter:
             " ELSE 'raw_evicted' END WHERE id = ?",
             (shown, low_value, DIGEST_VERSION, added, session_id),
         )
-        usage.sum_up(self._db, session_id)
+        self._digested.add(session_id)
 
     def leave_undistilled(self, session_id: int) -> None:
         """See store.port.Writer."""
