@@ -18,11 +18,12 @@ run: $(RUN_STAMP)
 web: $(STAMP)
 	$(BIN)/session-memory web
 
-# The whole test suite.
+# The whole test suite. Each process gets whole files, as far as possible: servers, browsers and
+# stores of a file are then made once; who ends first takes over a part of what the others have left.
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n $(JOBS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
-# What tests need beside Python packages (a browser), from the system's packages.
+# What tests need besides Python packages (a browser), from the system's packages.
 test-tools:
 	scripts/install_test_tools.sh
 
@@ -80,7 +81,7 @@ bench-quality: $(STAMP)
 bench-web: $(STAMP)
 	@$(BIN)/python -m tests.bench.web $(ARGS)
 
-# Tokens beside ccusage, CPU and size beside agentsview: both are put into .cache/peers (needs npm).
+# Tokens compared with ccusage, CPU and size with agentsview; both are installed into .cache/peers (needs npm).
 bench-peers: $(STAMP)
 	$(BIN)/python -m tests.bench.peers
 
@@ -106,7 +107,7 @@ packages: $(STAMP)
 	@for agent in claude codex gemini opencode copilot pi; do \
 		$(BIN)/session-memory package --agent $$agent build/packages/$$agent || exit 1; done
 
-# What is generated: pages of docs/, packages/, and the tables of agents in hooks/entry.py and settings.py.
+# What is generated: pages of docs/, packages/, and the tables of agents in hooks/entry.py and settings/.
 docs: $(STAMP)
 	$(BIN)/python scripts/generate_docs.py
 

@@ -61,6 +61,7 @@ def at_terminal(
         env=environ,
         cwd=seat.folder,
         start_new_session=True,
+        preexec_fn=_hear_interrupts,  # noqa: PLW1509  # one call
     ) as process:
         os.close(theirs)
         try:
@@ -70,6 +71,11 @@ def at_terminal(
             process.kill()
             os.close(ours)
     return Seen(raw, code, seat.columns)
+
+
+def _hear_interrupts() -> None:
+    """Whoever runs the tests in the background ignores Ctrl-C, and so would the program."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _talk(terminal: int, answers: list[tuple[str, str]], pid: int) -> str:

@@ -17,7 +17,7 @@ import pytest
 from tests.fleet.commands import WAIT_S, environment, run, sessions_of, start, until
 
 from session_memory.fleet.engine import connected
-from session_memory.fleet.where import Where
+from session_memory.fleet.location import Location
 
 SUBJECT = ["-days", "2", "-nodes", "-newkey", "rsa:2048", "-subj"]
 
@@ -45,7 +45,7 @@ def make_certificates(folder: Path) -> dict[str, str]:
     return {"ca": ca, "cert": cert, "key": key}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # until the run ends it would keep a core busy, doing nothing
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if not shutil.which("openssl"):
         pytest.skip("openssl, which makes the certificates, is not here")
@@ -160,7 +160,7 @@ def test_without_a_scheduler_the_cores_of_this_machine_do_it_and_leave_no_proces
 def test_a_cluster_of_this_machine_serves_no_page() -> None:
     ours = psutil.Process()
     others, before = ours.children(), listening(ours)
-    with connected(Where(workers=1), lambda *_: None):
+    with connected(Location(workers=1), lambda *_: None):
         new = [one for one in ours.children() if one not in others]
         talking = [at for one in (ours, *new) for at in listening(one) if at not in before]
     assert {host for host, _ in talking} == {"127.0.0.1"}

@@ -13,7 +13,7 @@ from tests.fleet.commands import until
 from session_memory.errors import SessionMemoryError
 from session_memory.fleet import engine
 from session_memory.fleet.engine import DaskEngine, connected
-from session_memory.fleet.where import Where
+from session_memory.fleet.location import Location
 
 CALLS = [("a", "b"), ("c", "d")]
 
@@ -31,7 +31,7 @@ def client_of(fleet: DaskEngine) -> Any:
 
 @pytest.mark.rows("FLT-11")
 def test_a_cluster_without_workers_is_an_error_after_a_while() -> None:
-    with connected(Where(workers=1), lambda *_: None) as fleet:
+    with connected(Location(workers=1), lambda *_: None) as fleet:
         assert sorted(fleet.map("joining", os.path.join, CALLS)) == ["a/b", "c/d"]
         client = client_of(fleet)
         client.cluster.scale(0)
@@ -45,7 +45,7 @@ def test_the_only_worker_is_started_again_when_it_is_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(engine, "WITHOUT_WORKERS_S", 120)
-    with connected(Where(workers=1), lambda *_: None) as fleet:
+    with connected(Location(workers=1), lambda *_: None) as fleet:
         (victim,) = client_of(fleet).run(os.getpid).values()
         os.kill(victim, signal.SIGKILL)
         assert sorted(fleet.map("joining", os.path.join, CALLS)) == ["a/b", "c/d"]
@@ -60,7 +60,7 @@ def test_a_scheduler_that_is_gone_is_an_error() -> None:
 
     with (
         config.set({"distributed.comm.timeouts.connect": "1s"}),
-        connected(Where(workers=1), progress) as fleet,
+        connected(Location(workers=1), progress) as fleet,
     ):
         client = client_of(fleet)
         client.cluster.scale(0)

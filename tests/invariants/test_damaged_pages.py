@@ -19,7 +19,7 @@ from tests.invariants.sizes import SIZES, record
 
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.config import variable
+from session_memory.settings.load import variable
 from session_memory.store.sqlite.connection import PAGE_SIZE
 from session_memory.testing.workspace import Workspace
 

@@ -72,6 +72,8 @@ class S3Server:
                 [self._binary, "server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
                  f"-dir={self.directory}", f"-s3.config={self.directory / 's3.json'}",
                  "-master.telemetry=false", "-volume.max=200", "-master.volumeSizeLimitMB=64",
+                 # The only server of its cluster waits as long for others after it was killed.
+                 "-master.electionTimeout=1s", "-master.heartbeatInterval=100ms",
                  "-s3.port.iceberg=0", "-s3.port.lance=0",  # fixed ports, of which there is one
                  *ports],
                 stdout=log, stderr=log, cwd=self.directory, preexec_fn=end_with_parent,  # noqa: PLW1509
