@@ -19,12 +19,12 @@ from session_memory.cli.app import cli
 from session_memory.cli.config import packaged
 from session_memory.cli.terms import explain_terms
 from session_memory.cli.verbs import PLUMBING, TASKS
-from session_memory.config import variable
 from session_memory.install.hook_table import with_table
 from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, tools_of
 from session_memory.packages.build import FOLDER, repository_files
-from session_memory.setting_kinds import ALLOWED
 from session_memory.settings import KINDS
+from session_memory.settings.kinds import ALLOWED
+from session_memory.settings.load import variable
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS, PACKAGE = ROOT / "docs", ROOT / "src/session_memory"
@@ -160,7 +160,7 @@ def hook_file() -> str:
 
 def settings_module() -> str:
     """The settings as they are, with the names of agents that every layer above them adds to."""
-    text = (PACKAGE / "settings.py").read_text(encoding="utf-8")
+    text = (PACKAGE / "settings" / "__init__.py").read_text(encoding="utf-8")
     names = "".join(f'    "{name}",\n' for name in BUILT_IN)
     return re.sub(r"(?ms)^FLAVORS = \(.*?\)$", f"FLAVORS = (\n{names})", text)
 
@@ -193,7 +193,7 @@ MADE = {
     DOCS / "mcp.md": mcp_page,
     PACKAGE / "adapters/places.py": agent_places,
     PACKAGE / "hooks/entry.py": hook_file,
-    PACKAGE / "settings.py": settings_module,
+    PACKAGE / "settings" / "__init__.py": settings_module,
 }
 
 

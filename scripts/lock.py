@@ -53,7 +53,7 @@ def make_tool(folder: Path) -> Path:
 
 
 def compile_lock(tool: Path, name: str, requirements: list[str], upgrade: bool) -> None:
-    """Resolve one lock beside its predecessor, keeping today's pins unless asked to upgrade."""
+    """Resolve one lock next to its predecessor, keeping today's pins unless asked to upgrade."""
     with tempfile.TemporaryDirectory() as scratch:
         source, result = Path(scratch) / f"{name}.in", Path(scratch) / f"{name}.txt"
         lines = list(requirements)

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from session_memory import store as stores
 from session_memory.clock import now_ms
-from session_memory.config import load
 from session_memory.core.schema import (
     Digest,
     EventKind,
@@ -35,10 +34,11 @@ from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.paths import find_paths
 from session_memory.recall.context import RecallContext
 from session_memory.recall.context_pack import ContextPack, context_pack
-from session_memory.recall.noted import noted
+from session_memory.recall.observations import shown_observations
 from session_memory.recall.requests import Budget, PackRequest, SearchRequest
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.recall.search import SearchAnswer, search
+from session_memory.settings.load import load
 from session_memory.store.port import Store
 from session_memory.store.values import ObservationQuery, SessionQuery, UsageGroup, UsageRow
 
@@ -175,7 +175,7 @@ class Memory:
             since=_ms(since),
             limit=limit,
         )
-        return [each.observation for each in noted(self._store, query)]
+        return [each.observation for each in shown_observations(self._store, query)]
 
     def search(
         self,

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.plain_files import UnfitFile, read_plain
-from session_memory.setting_kinds import (
+from session_memory.settings.kinds import (
     ALLOWED,
     LEVELS,
     InvalidValueError,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.config import variable
+from session_memory.settings.load import variable
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

@@ -35,9 +35,9 @@ from session_memory.fleet.dataset import Dataset
 from session_memory.fleet.detect import FleetQuery, Places, detect_all, mine_all
 from session_memory.fleet.engine import connected
 from session_memory.fleet.export import write_dataset
+from session_memory.fleet.location import Location
 from session_memory.fleet.parts import Filter, evidence, mine_part
 from session_memory.fleet.records import Exported, ExportedSession
-from session_memory.fleet.where import Where
 from session_memory.testing.store_drafts import START
 
 REPOS = 500
@@ -79,7 +79,7 @@ def by_fleet(source: str, work: str, workers: int, kill: bool) -> tuple[list[Can
             os.kill(victims[0], signal.SIGKILL)
 
     places = Places(source, work)
-    with connected(Where(workers=workers), progress) as engine:
+    with connected(Location(workers=workers), progress) as engine:
         found = detect_all(mine_all(engine, places), FleetQuery(), START)
         return found, engine.shuffled
 

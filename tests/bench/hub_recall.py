@@ -40,7 +40,7 @@ from session_memory.hub.database import Caller, Pool, open_pool, transaction
 from session_memory.hub.forget import share
 from session_memory.hub.objects import Texts, open_objects
 from session_memory.hub.push import push
-from session_memory.hub.reading import search
+from session_memory.hub.queries import search
 from session_memory.store.port import ObservationQuery, SessionQuery, Store, TextFilter
 from session_memory.testing.postgres_server import PostgresServer
 from session_memory.testing.workspace import Workspace

@@ -198,7 +198,7 @@ def test_a_directory_of_that_name_that_is_not_ours_stays(space: Workspace, targe
     left = target.with_name("today.partial-backup")
     left.mkdir(parents=True)
     (left / "thesis.txt").write_text("x", encoding="utf-8")
-    assert "in the way" in refusal(back_up(space, target), 8)
+    assert "is no backup of ours" in refusal(back_up(space, target), 8)
     assert names(left) == {"thesis.txt"}
 
 

@@ -14,9 +14,9 @@ import pytest
 from session_memory import __version__, audit
 from session_memory.__main__ import main
 from session_memory.adapters.registry import adapters
-from session_memory.config import variable
 from session_memory.errors import EXIT_OK
 from session_memory.settings import Model
+from session_memory.settings.load import variable
 from session_memory.store import open_store
 from session_memory.store.sqlite.connection import SCHEMA_VERSION
 from session_memory.testing.samples import write_samples
@@ -79,7 +79,7 @@ def test_status_tells_what_waits_and_what_went_wrong(
     assert found["queue"]["spool"] == {"waiting": 1, "damaged": 0}
     assert found["last_error"] == "memory: no such\x1b[31m file"
     shown = lines(capsys, "status")
-    assert shown["queue"] == "2 jobs due, 1 hook records waiting"
+    assert shown["queue"] == "2 jobs due, 1 hook record waiting"
     assert "\x1b" not in shown["last error"]
     assert shown["last error"].startswith("memory: no such")
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.curate.proposals import POLICY, STRONG, THIN, seen
 
-from session_memory.config import load
 from session_memory.core.loop.catalog import Evidence, Snapshot
 from session_memory.curate.gate import admit, counted, examples, gate, hold, take_snapshot
 from session_memory.errors import ConfigError, Refused
 from session_memory.settings import Gate
+from session_memory.settings.load import load
 
 FLOORS = POLICY.gate
 ENOUGH = Snapshot(frequency=4, sessions=3, cost_impact=1.0)

@@ -75,7 +75,7 @@ def test_one_cause_is_told_once_with_how_often_its_cure_worked() -> None:
     assert (rule.rule, rule.sessions, rule.left_out) == ("Do not pass `-x` to `tool`.", 3, "")
     assert rule.problems == ("bad flag", "odd flag")
     assert rule.sure == "worked in 3 of 3 sessions that met it"
-    assert {one.left_out for one in others} == {"told with its cure"}
+    assert {one.left_out for one in others} == {"listed with its cure"}
     assert all(one.cures for one in others)
 
 
@@ -84,7 +84,7 @@ def test_a_check_is_told_with_its_directory_only() -> None:
     told = reasons(*twice(check("go test ./... in src"), check("go test ./...")))
     assert told == {
         "go test ./... in src": "",
-        "go test ./...": "another check of its kind is told",
+        "go test ./...": "another check of its kind is listed",
     }
 
 
@@ -137,7 +137,7 @@ def test_of_checks_of_one_kind_the_one_most_sessions_pass_is_told() -> None:
     assert told == {
         "npm test": "",
         "npm run lint": "",
-        "npm run test:unit": "another check of its kind is told",
+        "npm run test:unit": "another check of its kind is listed",
     }
 
 

@@ -193,7 +193,7 @@ def test_a_narrow_look_changes_nothing_that_is_kept(space: Workspace) -> None:
 @pytest.mark.rows("BRF-08")
 def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspace) -> None:
     answer = printed(space, "fix", f"npm ERR!\n{ERROR}")
-    assert "`npm install` worked in 3 of 3 sessions, in Claude and Codex" in answer
+    assert "`npm install` worked in 3 of 3 sessions, in Claude Code and Codex" in answer
     (cure,) = json.loads(printed(space, "fix", ERROR, "--json"))["cures"]
     assert (cure["command"], cure["worked"], cure["tried"]) == ("npm install", 3, 3)
     dashes = space.run("--config", str(space.write_config()), "fix", "--- FAIL: TestNobodyKnows")

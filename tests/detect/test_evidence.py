@@ -112,7 +112,7 @@ def test_the_report_reads_well_and_drives_no_terminal() -> None:
     text = report([candidate(left_out="no cure is known")])
     assert text.splitlines()[0] == "  1. tool is missing: command jq [CROSS-FLAVOR]"
     assert "3 times in 2 sessions · $1.50, 4 min · claude, codex · shop · 2026-03-02" in text
-    assert "cured by: `brew install jq` worked in 7 of 8 sessions, in Claude and Codex" in text
+    assert "cured by: `brew install jq` worked in 7 of 8 sessions, in Claude Code and Codex" in text
     assert '"jq: \\x1b[31mnot found" claude 12345678#7' in text and "\x1b" not in text
     assert "     left out: no cure is known" in text
     assert report([]) == "Nothing to write down."
@@ -128,4 +128,5 @@ def test_a_rule_comes_first_with_what_it_rests_on() -> None:
 
 def test_a_price_that_nobody_knows_is_not_shown_as_free() -> None:
     assert "$" not in report([candidate(usd=None)])
-    assert cure_sentence(Cure("a", "x", 1, 1, ("grok",))) == "`x` worked in 1 of 1 session, in Grok"
+    sentence = cure_sentence(Cure("a", "x", 1, 1, ("grok",)))
+    assert sentence == "`x` worked in 1 of 1 session, in Grok Build"

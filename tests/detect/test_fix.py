@@ -86,7 +86,7 @@ def test_an_error_that_begins_with_dashes_is_text(
 ) -> None:
     failing = "--- FAIL: TestLogin (0.02s)\nFAIL\nexit status 1"
     space = swept(tmp_path, edited(1, failing, "login.go"))
-    assert "edit login.go worked in 1 of 1 session, in Claude" in ask(space, *arguments)
+    assert "edit login.go worked in 1 of 1 session, in Claude Code" in ask(space, *arguments)
 
 
 def test_a_line_that_was_cut_for_show_still_matches(tmp_path: Path) -> None:

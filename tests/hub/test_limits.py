@@ -158,7 +158,7 @@ def test_while_somebody_searches_pushes_are_taken_one_at_a_time(
     bodies = [msgspec.json.encode(ann.batch(ann.item("rule", f"r{n}", f"rule {n}"))) for n in "12"]
     pushes = [Request("POST", "/v1/push", ann.token, body) for body in bodies]
     search = Request("POST", "/v1/search", ann.token, msgspec.json.encode(wire.Search("rule")))
-    taken, found = endpoints.push.push, endpoints.reading.search
+    taken, found = endpoints.push.push, endpoints.queries.search
     searching, both, at_work, most = threading.Event(), threading.Event(), [0], [0]
 
     def noted(*given: Any) -> wire.Pushed:
@@ -194,7 +194,7 @@ def test_while_somebody_searches_pushes_are_taken_one_at_a_time(
         assert [answer.status for answer in answers] == [200, 200]
 
     monkeypatch.setattr(endpoints.push, "push", noted)
-    monkeypatch.setattr(endpoints.reading, "search", slowly)
+    monkeypatch.setattr(endpoints.queries, "search", slowly)
     asyncio.run(with_search())
     assert most == [1]
     searching.clear()

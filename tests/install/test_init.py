@@ -419,7 +419,7 @@ def test_what_changed_since_it_was_shown_is_not_written(
 
     monkeypatch.setattr(init.hook_files, "states", meanwhile)
     done = machine.init()
-    assert (done.code, "while you were asked" in done.err) == (8, True)
+    assert (done.code, "before you answered" in done.err) == (8, True)
     assert path.read_text() == '{"model": "opus"}'
 
 

@@ -50,7 +50,7 @@ def test_json_has_what_the_summary_says(machine: Machine, monkeypatch: pytest.Mo
     assert [one["agent"] for one in answer["not_wired"]] == ["gemini"]
     assert [one["agent"] for one in answer["not_read"]] == ["otter"]
     asked = machine.run("init", "--json", "--skip", "gemini")
-    assert (asked.code, "with --json nothing is asked" in asked.err) == (8, True)
+    assert (asked.code, "--json asks no questions" in asked.err) == (8, True)
     wired = json.loads(machine.init("--json", "--skip", "gemini").out)
     assert wired["not_wired"] == answer["not_wired"]
     assert wired["not_read"] == answer["not_read"]

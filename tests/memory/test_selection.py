@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from session_memory.config import load
 from session_memory.core.schema import Session, SourceKind
 from session_memory.memory.selection import due_sessions, newest_eligible
 from session_memory.settings import Memory
+from session_memory.settings.load import load
 
 
 def session(number: int, at: int, kind: SourceKind = "interactive", **more: str) -> Session:

@@ -13,7 +13,7 @@ import pytest
 
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.config import variable
+from session_memory.settings.load import variable
 from session_memory.store.damage import MAX_COPIES, damaged_copies, keep_aside, known_damage
 from session_memory.store.sqlite.connection import PAGE_SIZE, connect, rows
 from session_memory.testing.workspace import Workspace

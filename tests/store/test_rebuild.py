@@ -12,7 +12,7 @@ from tests.store.test_damage import ANY, overwrite, overwrite_root
 
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.config import variable
+from session_memory.settings.load import variable
 from session_memory.store import segments
 from session_memory.store.damage import damaged_copies, known_damage
 from session_memory.store.segments import DirectorySegments, digest_of, unpack

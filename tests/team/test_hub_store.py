@@ -71,7 +71,7 @@ def test_words_errors_sessions_and_rules_are_asked_of_the_hub_without_a_copy(
     (rule,) = bob.read(*remote, "rules")["rules"]
     assert (rule["author"], rule["text"], rule["people"]) == ("ada", "use poetry, not pip", 1)
     assert "use poetry, not pip" in bob.do(*remote, "rules", "list").stdout
-    assert "only the list" in bob.do(*remote, "rules", "approve", "x", code=2).stderr
+    assert "only lists its rules" in bob.do(*remote, "rules", "approve", "x", code=2).stderr
     asked = {path.partition(" ")[2] for path, _ in hub.requests[before:]}
     assert {path.rpartition("/")[0] if "/session/" in path else path for path in asked} == {
         "/v1/search", "/v1/session", "/v1/rules",

@@ -10,10 +10,10 @@ import apsw
 import pytest
 
 from session_memory.__main__ import main
-from session_memory.config import variable
 from session_memory.errors import EXIT_OK
 from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.paths import find_paths
+from session_memory.settings.load import variable
 from session_memory.store import open_store
 from session_memory.store.sqlite import connection
 from session_memory.testing.samples import write_samples

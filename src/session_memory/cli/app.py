@@ -21,10 +21,10 @@ from session_memory.cli.output import fit, message, safe, wants_color
 from session_memory.cli.parameters import take_text
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
-from session_memory.config import Loaded, load
 from session_memory.errors import EXIT_INTERRUPTED, UsageError
 from session_memory.paths import Paths, find_paths
 from session_memory.settings import Config
+from session_memory.settings.load import Loaded, load
 
 
 class App:
@@ -66,9 +66,7 @@ class App:
         """Our own directories, with the store where the configuration says, or a copy of a hub."""
         if self.hub_url is not None:
             if not self.copies_hub:
-                raise UsageError(
-                    "of a hub's rules there is only the list", hint="decide in your own store"
-                )
+                raise UsageError("a hub only lists its rules", hint="decide in your own store")
             from session_memory.cli.hub_store import copied_hub
 
             return copied_hub(self, self.own_paths, self.hub_url)

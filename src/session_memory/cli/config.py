@@ -14,11 +14,11 @@ from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.config_file import named_file
 from session_memory.cli.options import option
 from session_memory.cli.output import Column, columns, emit_json, fit, human_bytes, table
-from session_memory.config import load
 from session_memory.errors import ConfigError, Refused
 from session_memory.narrowing import PROJECT_FILE, ProjectRules, read_project_rules
 from session_memory.paths import find_paths, open_private, private_dir
 from session_memory.settings import Config
+from session_memory.settings.load import load
 
 
 @click.command()
@@ -127,7 +127,7 @@ def packaged() -> str:
     """The configuration file: every key with its default and a comment."""
     from session_memory.adapters.registry import built_in
 
-    text = files("session_memory").joinpath("config.toml").read_text(encoding="utf-8")
+    text = files("session_memory.settings").joinpath("config.toml").read_text(encoding="utf-8")
     tables = (
         AGENT_TABLE.format(about=f"{agent.title}. {agent.config_note}".strip(), name=agent.name)
         for agent in built_in().values()

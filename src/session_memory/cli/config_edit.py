@@ -11,8 +11,8 @@ from session_memory.cli.app import App, pass_app
 from session_memory.cli.config import commented, flat, packaged, shown
 from session_memory.cli.config_file import check_content, file_to_change, write_content
 from session_memory.cli.editor import edit_text
-from session_memory.config import Loaded
 from session_memory.errors import ConfigError, Refused
+from session_memory.settings.load import Loaded
 
 
 @click.command(name="edit")
@@ -66,7 +66,7 @@ def _edited(target: Path, text: str) -> tuple[str, Loaded] | None:
             click.echo(error.message, err=True)
             if not click.confirm("Edit again? (no: the file stays as it was)", True, err=True):
                 raise ConfigError(
-                    "the new text was not taken", hint=f"{target} is as it was"
+                    "the new text was not saved", hint=f"{target} is as it was"
                 ) from None
 
 

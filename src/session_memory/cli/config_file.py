@@ -9,9 +9,9 @@ import msgspec
 
 from session_memory.atomic_files import replace_file
 from session_memory.cli.app import App
-from session_memory.config import Loaded, load
 from session_memory.errors import ConfigError
 from session_memory.paths import find_paths, private_dir
+from session_memory.settings.load import Loaded, load
 
 
 def named_file(app: App) -> Path:

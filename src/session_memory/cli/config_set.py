@@ -15,9 +15,9 @@ from session_memory.cli.app import App, pass_app
 from session_memory.cli.config import flat, shown
 from session_memory.cli.config_file import check_content, file_to_change, write_content
 from session_memory.cli.options import option
-from session_memory.config import kind_of
 from session_memory.errors import ConfigError, UsageError
-from session_memory.setting_kinds import from_text
+from session_memory.settings.kinds import from_text
+from session_memory.settings.load import kind_of
 
 
 @click.command(name="set")

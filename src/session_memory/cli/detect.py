@@ -110,7 +110,7 @@ def show(app: App, candidates: list[Candidate], selection: Shown) -> None:
     if len(shown) < len(candidates):
         click.echo(fit(f"\n{left_out(candidates)}; --all shows them"))
     if selection.min_frequency is None:
-        app.note("what only one session shows is not counted; --min-frequency 1 shows it")
+        app.note("what occurs in a single session is not counted; --min-frequency 1 shows it")
 
 
 def _row(candidate: Candidate) -> dict[str, object]:

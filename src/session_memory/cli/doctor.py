@@ -232,7 +232,7 @@ def _damage(directory: str) -> Check:
 def _pending(store: DistilStore) -> Check:
     waiting = len(store.unanalyzed())
     if waiting:
-        detail = f"{waiting} sessions wait for their digest"
+        detail = f"{counted(waiting, 'session')} still without a digest"
         return Check("digests", "warn", detail, "session-memory sweep")
     lost = store.undistilled()
     if not lost:
@@ -262,7 +262,10 @@ def _incomplete(store: CaptureStore) -> Iterator[Check]:
 def _unread(store: CaptureStore) -> Iterator[Check]:
     """Files that are named like logs and hold no record."""
     for path in unread_logs(store):
-        fix = "if it is no log of yours, move it away or add it to sources.exclude_paths"
+        fix = (
+            "raise ingest.line_cap_bytes if it is larger than that;"
+            " if it is no log of yours, move it away or add it to sources.exclude_paths"
+        )
         yield Check("logs", "warn", f"nothing could be read from {path}", fix)
 
 
@@ -346,7 +349,7 @@ def _failures(last: LastSweep) -> Iterator[Check]:
             fix = (
                 "make the named file readable for you, or delete it; then session-memory sweep"
                 if deferred
-                else "see the path's permissions; then session-memory sweep"
+                else "see the reason, often the path's permissions; then session-memory sweep"
             )
             yield Check(name, "warn", f"{len(files)} not read, such as {first}", fix)
     steps: list[dict[str, Any]] = last.report.get("failed_steps", [])

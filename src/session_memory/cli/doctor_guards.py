@@ -69,7 +69,7 @@ def guard_checks(
         if agents()[client.name].hook.guards and not _reports_tools(
             client, context, launchers, read_file
         ):
-            detail = "its hooks are not told of tools, so guards are silent there"
+            detail = "its hooks see no tool calls, so guards do nothing there"
             fix = f"{INIT} --agent {client.name}"
             yield Check(f"{client.name} guards", "warn", detail, fix, fixable=True)
 

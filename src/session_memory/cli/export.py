@@ -68,7 +68,7 @@ def command(
             raise NotFound("no session fits", hint="`session-memory sessions` lists them")
         if form == "markdown" and target.suffix == ".md" and len(sessions) > 1:
             raise UsageError(
-                f"{len(sessions)} sessions do not go into one .md file", hint="name a directory"
+                f"{len(sessions)} sessions do not fit into one .md file", hint="name a directory"
             )
         report: dict[str, Any] = {
             "target": str(target),

@@ -23,8 +23,8 @@ from session_memory.errors import EXIT_WARNINGS, ConfigError, UsageError, extra_
 if TYPE_CHECKING:
     from session_memory.fleet.detect import Mined
     from session_memory.fleet.export import Written
+    from session_memory.fleet.location import Location
     from session_memory.fleet.port import Engine
-    from session_memory.fleet.where import Where
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _SHOWN = 20
@@ -309,7 +309,7 @@ def _running(app: App, options: _Options) -> Generator[Mined]:
 
 
 @contextmanager
-def _connected(app: App, where: Where) -> Generator[Engine]:
+def _connected(app: App, where: Location) -> Generator[Engine]:
     from session_memory.fleet.engine import connected
 
     with (
@@ -320,7 +320,7 @@ def _connected(app: App, where: Where) -> Generator[Engine]:
         yield engine
 
 
-def _checked(options: _Options, *, events: bool) -> Where:
+def _checked(options: _Options, *, events: bool) -> Location:
     """Where to run; raises for what cannot work before anything is exported or started."""
     from session_memory.fleet.dataset import Dataset
 
@@ -344,8 +344,8 @@ def _checked(options: _Options, *, events: bool) -> Where:
     return where
 
 
-def _where(options: _Options) -> Where:
-    from session_memory.fleet.where import Tls, Where, check_where
+def _where(options: _Options) -> Location:
+    from session_memory.fleet.location import Location, Tls, check_location
 
     files = (options.tls_ca, options.tls_cert, options.tls_key)
     tls = None
@@ -355,8 +355,8 @@ def _where(options: _Options) -> Where:
                 "--tls-ca, --tls-cert and --tls-key belong together", hint="give all three"
             )
         tls = Tls(*(os.path.abspath(str(name)) for name in files))
-    where = Where(options.scheduler, options.workers, tls, options.plain)
-    check_where(where)
+    where = Location(options.scheduler, options.workers, tls, options.plain)
+    check_location(where)
     return where
 
 

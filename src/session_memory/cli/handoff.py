@@ -127,7 +127,7 @@ def _write(output: str, text: str) -> None:
         with Path(output).open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise Refused(f"{output} is there already", hint="name a file that is not") from None
+        raise Refused(f"{output} is there already", hint="name a new file") from None
     except OSError as error:
         raise UsageError(f"cannot write {output}: {error.strerror}") from None
 

@@ -150,7 +150,7 @@ def _carry_out(
         now = plan_init(request, wiring.file_reader(request.context), ledger)
         fresh = [*now.problems, *now.changes]
         if any(change not in (*plan.problems, *plan.changes) for change in fresh):
-            raise Refused("files changed while you were asked", hint="run the command again")
+            raise Refused("files changed before you answered", hint="run the command again")
         hook_files.write(request.launchers)
         if request.context.project is None:
             ledger = ledger.with_choice(skipped, _names(request))
@@ -287,7 +287,7 @@ def _print_own(app: App, launchers: Launchers, context: InstallContext) -> None:
     if is_passing(launchers.python):
         app.warn(
             f"{launchers.python} is in a cache that may be emptied at any time:"
-            " install session-memory for keeps (`uv tool install`, `pipx install`), then run init"
+            " install session-memory permanently (`uv tool install`, `pipx install`), then run init"
         )
     if context.project:
         app.note("these files name paths of this machine: do not commit them")

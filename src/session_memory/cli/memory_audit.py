@@ -145,7 +145,7 @@ def _apply(app: App, made: Audit, *, yes: bool) -> None:
     fixes = [finding for finding in made.findings if finding.fix is not None]
     fixes.sort(key=lambda each: (each.fix.path, -each.fix.line) if each.fix else ("", 0))
     if not yes and fixes and not sys.stdin.isatty():
-        raise UsageError("--apply asks at a terminal", hint="or say --yes")
+        raise UsageError("--apply needs a terminal to ask you", hint="or add --yes")
     done: list[str] = []
     for finding in fixes:
         if not app.json:

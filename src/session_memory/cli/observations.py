@@ -14,7 +14,7 @@ from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.schema import ObservationType, Session
-from session_memory.recall.noted import Noted, noted
+from session_memory.recall.observations import ShownObservation, shown_observations
 from session_memory.recall.scope import find_project
 from session_memory.store.port import ObservationQuery
 
@@ -64,7 +64,7 @@ def command(
             since=to_ms(since, app.clock()),
             excluded=True,
         )
-        matching = noted(store, query)
+        matching = shown_observations(store, query)
         observations = [each for each in matching if excluded or each.left_out is None]
         hidden = len(matching) - len(observations)
         count = len(observations)
@@ -85,14 +85,14 @@ def command(
         click.echo(f"{hidden} more left out: --all shows them and why", err=True)
 
 
-def _sample(observations: list[Noted], count: int, seed: int) -> list[Noted]:
+def _sample(observations: list[ShownObservation], count: int, seed: int) -> list[ShownObservation]:
     """The same sample for the same content, whatever order and ids the store has."""
     ordered = sorted(observations, key=lambda each: each.observation.hash)
     sample = random.Random(seed).sample(ordered, min(count, len(ordered)))
     return sorted(sample, key=lambda each: (each.observation.at or 0, each.observation.hash))
 
 
-def _row(each: Noted, session: Session) -> dict[str, object]:
+def _row(each: ShownObservation, session: Session) -> dict[str, object]:
     observation, rule = each.observation, each.rule
     return {
         **names(session),
@@ -113,20 +113,20 @@ def _row(each: Noted, session: Session) -> dict[str, object]:
     }
 
 
-def _shown(each: Noted) -> str:
+def _shown(each: ShownObservation) -> str:
     """One line in a pipe; at a terminal the text stands below, where it has room."""
     if columns() is None:
         return f"{_lead(each)}  {_text(each)}"
     return "\n".join((paint(_lead(each), "dim"), *hanging("    ", _text(each), columns())))
 
 
-def _lead(each: Noted) -> str:
+def _lead(each: ShownObservation) -> str:
     observation = each.observation
     when = (iso(observation.at) or "-")[:16].replace("T", " ")
     return f"{when:<16}  {observation.session:>5}  {observation.type:<16}"
 
 
-def _text(each: Noted) -> str:
+def _text(each: ShownObservation) -> str:
     text = one_line(_named(each))
     if each.left_out:
         text += f"  [left out: {each.left_out}]"
@@ -135,7 +135,7 @@ def _text(each: Noted) -> str:
     return text
 
 
-def _named(each: Noted) -> str:
+def _named(each: ShownObservation) -> str:
     """Its words, after the name of the wish where users voice it in many words."""
     named = each.rule is not None and each.rule.intent
     return f"{named}: {each.observation.text}" if named else each.observation.text

@@ -1,4 +1,4 @@
-"""`session-memory project open-work`: what is still to do, and what is in the way."""
+"""`session-memory project open-work`: open items and blockers."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping
 
@@ -13,7 +12,7 @@ from session_memory.cli.progress import byte_progress, count_progress, human_byt
 from session_memory.cli.tables import Column, table
 from session_memory.cli.terminal import Meaning, columns, fit, hanging, paint, wants_color
 from session_memory.clock import iso
-from session_memory.core.text.safe_text import HIDING, one_line, safe
+from session_memory.core.text.safe_text import HIDING, json_escape, one_line, safe
 from session_memory.file_names import storable
 from session_memory.regex_cache import compiled
 
@@ -45,11 +44,6 @@ SCHEMA_VERSION = 1
 _UNSAFE_JSON = compiled(f"[\x7f-\x9f{HIDING}]")
 
 
-def _spell_json(match: re.Match[str]) -> str:
-    units = match.group().encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
-
-
 def to_json(value: Mapping[str, object] | msgspec.Struct, *, indent: int = 0) -> str:
     """One JSON object that carries the version of its shape and no raw control character."""
     fields = msgspec.to_builtins(value, str_keys=True)
@@ -59,7 +53,7 @@ def to_json(value: Mapping[str, object] | msgspec.Struct, *, indent: int = 0) ->
         encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **storable(fields)})
     if indent:
         encoded = msgspec.json.format(encoded, indent=indent)
-    return _UNSAFE_JSON.sub(_spell_json, encoded.decode("utf-8"))
+    return _UNSAFE_JSON.sub(json_escape, encoded.decode("utf-8"))
 
 
 def emit_json(value: Mapping[str, object] | msgspec.Struct) -> None:

@@ -151,8 +151,8 @@ def take_text(command: click.Command) -> None:
 
 def _data(root: click.Context) -> Path:
     """The store, without the side effects of a run: no warning, no directory, no repair."""
-    from session_memory.config import load
     from session_memory.paths import find_paths
+    from session_memory.settings.load import load
 
     config = root.params.get("config_path")
     flags = root.params.get("settings")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int, int, str], None]
 QUIET_S = 1.0
-"""What is done sooner needs no progress."""
+"""Work that takes less time shows no progress."""
 REDRAW_S = 0.2
 
 

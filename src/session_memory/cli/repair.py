@@ -149,7 +149,7 @@ def _delete_copies(app: App) -> int:
     with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):
         if known_damage(directory) is not None:
             raise Refused(
-                "what was kept is not joined with the store yet",
+                "what was kept has not been merged into the store yet",
                 hint="run `session-memory store repair --apply` first",
             )
         names = damaged_copies(directory)

@@ -116,7 +116,7 @@ def done_lines(line: RetentionLine) -> list[str]:
 def _ask(eviction_plan: EvictionPlan) -> None:
     click.echo("\n".join(_lines(eviction_plan, SHOWN)), err=True)
     if not sys.stdin.isatty():
-        raise Refused("raw text would be evicted", hint="add --yes to do it without being asked")
+        raise Refused("raw text would be evicted", hint="add --yes to skip this question")
     confirm_or_leave("Evict?", "nothing was evicted")
 
 

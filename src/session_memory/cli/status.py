@@ -201,7 +201,8 @@ def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
     yield "agents", _agents_text(status.agents)
     yield "last sweep", _sweep_text(status.last_sweep, now)
     yield "sessions", f"{info.sessions:,} ({flavors})" if flavors else "0"
-    yield "events", f"{info.events:,} from {info.sources:,} files in {info.projects:,} projects"
+    files, projects = counted(info.sources, "file"), counted(info.projects, "project")
+    yield "events", f"{info.events:,} from {files} in {projects}"
     yield "latest", human_time(info.last_event_at, now)
     soft, hard = human_bytes(limits.raw_soft_cap_bytes), human_bytes(limits.raw_hard_cap_bytes)
     raw = human_bytes(usage.raw_bytes)
@@ -271,10 +272,12 @@ def _agents_text(agents: tuple[WiringState, ...]) -> str:
 
 
 def _queue_text(queue: Queue) -> str:
-    parts = [f"{count} jobs {state}" for state, count in queue.jobs.items()]
-    parts += [f"{count} hook records {state}" for state, count in queue.spool.items() if count]
+    parts = [f"{counted(count, 'job')} {state}" for state, count in queue.jobs.items()]
+    spool = {state: count for state, count in queue.spool.items() if count}
+    parts += [f"{counted(count, 'hook record')} {state}" for state, count in spool.items()]
     if queue.undigested:
-        parts.append(f"{queue.undigested} sessions wait for their digest: run a sweep")
+        sessions = counted(queue.undigested, "session")
+        parts.append(f"{sessions} still without a digest: run a sweep")
     return ", ".join(parts) or "empty"
 
 

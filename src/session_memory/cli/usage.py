@@ -58,7 +58,7 @@ LINES_SHOWN = 30
     "--all",
     "everything",
     is_flag=True,
-    help=f"Not only the {LINES_SHOWN} latest or dearest.",
+    help=f"All of them, not only the {LINES_SHOWN} latest or most expensive.",
 )
 @json_option
 @pass_app

@@ -110,7 +110,7 @@ def ask(
 ) -> bool:
     """Ask once at a terminal, with the diff on demand; without a terminal `--yes` is needed."""
     if app.json or not sys.stdin.isatty():
-        why = "with --json nothing is asked" if app.json else "without a terminal we cannot ask"
+        why = "--json asks no questions" if app.json else "without a terminal we cannot ask"
         raise Refused(
             f"{what}; {why}",
             hint=f"add --yes to do it{hint}",

@@ -241,7 +241,7 @@ class RuleStatement(msgspec.Struct, frozen=True):
 
 
 Task = Literal["work", "question", "none"]
-"""What a session was about: something was done, only asked, or nothing came of it."""
+"""Whether a session did work, only asked something, or came to nothing."""
 Ended = Literal["finished", "interrupted", "cut off"]
 Basis = Literal["verified", "said by the user", "inferred"]
 """What an outcome rests on."""

@@ -67,7 +67,7 @@ def _take_out(context: CurateContext, note: Note, who: str) -> None:
     elif note.kind == "wording":
         if not note.before or words_now(context, note.pattern) != note.text:
             raise UsageError(
-                f"rule {note.pattern} was worded again since",
+                f"rule {note.pattern} was reworded since",
                 hint=f"`session-memory rules edit {note.pattern}` rewords it",
             )
         _word(context, note, who, note.before)

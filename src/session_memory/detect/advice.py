@@ -18,9 +18,9 @@ from session_memory.distil.checks import check_of
 LEAST_SESSIONS = 2
 _MONTH_MS = 30 * 86_400_000
 ONE_SESSION = "seen in one session only"
-_WITH_CURE = "told with its cure"
-_WITH_PROBLEM = "told with its problem"
-_OTHER_CHECK = "another check of its kind is told"
+_WITH_CURE = "listed with its cure"
+_WITH_PROBLEM = "listed with its problem"
+_OTHER_CHECK = "another check of its kind is listed"
 _MOVED_ON = "not met any more: the project moved on"
 _QUIET_SESSIONS = 10
 _QUIET_SHARE = 5

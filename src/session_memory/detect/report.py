@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from session_memory.adapters.registry import find_agent
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate, Cure, SignalType
 from session_memory.core.text.masks import excerpt
@@ -32,7 +33,6 @@ _TITLES: dict[SignalType, str] = {
     "verified_recipe": "check that passes",
     "fast_path": "fast path",
 }
-_NAMES = {"claude": "Claude", "codex": "Codex", "grok": "Grok", "opencode": "OpenCode"}
 
 
 def report(candidates: Sequence[Candidate]) -> str:
@@ -74,15 +74,17 @@ def _paragraph(number: int, candidate: Candidate) -> str:
 
 
 def cure_sentence(cure: Cure) -> str:
-    """`npm ci` worked in 7 of 8 sessions, in Claude and Codex."""
+    """`npm ci` worked in 7 of 8 sessions, in Claude Code and Codex."""
     plural = "session" if cure.tried == 1 else "sessions"
     shown = excerpt(one_line(cure.command), _LOCUS_CHARS)
     return f"`{shown}` worked in {cure.worked} of {cure.tried} {plural}, in {agents(cure.flavors)}"
 
 
 def agents(flavors: Sequence[str]) -> str:
-    """Names of agents as a phrase: Claude, Codex and Grok."""
-    names = [_NAMES.get(flavor, one_line(flavor)) for flavor in flavors]
+    """Names of agents as a phrase: Claude Code, Codex and Grok Build."""
+    names = [
+        agent.title if (agent := find_agent(flavor)) else one_line(flavor) for flavor in flavors
+    ]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

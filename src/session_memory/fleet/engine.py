@@ -27,8 +27,8 @@ from session_memory import __version__
 from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.loop.patterns import MINER_VERSION
 from session_memory.errors import ConfigError, SessionMemoryError
+from session_memory.fleet.location import Location, check_location, split_address
 from session_memory.fleet.port import Progress, deal_out
-from session_memory.fleet.where import Where, check_where, split_address
 
 T = TypeVar("T")
 CONNECT_S = 10
@@ -153,9 +153,9 @@ def _packed(task: Callable[..., object], *arguments: object) -> bytes:
 
 
 @contextmanager
-def connected(where: Where, progress: Progress) -> Generator[DaskEngine]:
+def connected(where: Location, progress: Progress) -> Generator[DaskEngine]:
     """A cluster that can be used; one of our own ends with this block."""
-    check_where(where)
+    check_location(where)
     with dask_config.set(_CONFIG):
         if where.scheduler is None:
             with (
@@ -189,7 +189,7 @@ def _local_cluster(workers: int) -> SpecCluster:
     )
 
 
-def _client(where: Where) -> Client:
+def _client(where: Location) -> Client:
     address, security = str(where.scheduler), None
     if where.tls is not None:
         security = Security(

@@ -1,1 +1,5 @@
-"""Forget and secret rescan: what would go, removing it in every feature, proof that it went."""
+"""Forget and secret rescan: what would go, removing it in every feature, proof that it went.
+
+Old raw text that leaves under a byte budget is retention: `core/retention.py` decides, and
+`ingest/retention.py` does it in each sweep.
+"""

@@ -37,7 +37,7 @@ def _remove_packs(
             if not is_affected(plan.before):
                 continue
             if plan.after is not None:
-                why = "takes the pack out: what it told of is forgotten"
+                why = "removes the pack: what it said was forgotten"
                 note(context.paths.data, plan, why, context.now)
                 write(plan)
                 removed.append(path)

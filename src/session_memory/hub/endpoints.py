@@ -22,7 +22,7 @@ from session_memory.core.sharing.wire import (
     Sync,
     Unshare,
 )
-from session_memory.hub import access, forget, pull, push, reading
+from session_memory.hub import access, forget, pull, push, queries
 from session_memory.hub.access import project_of
 from session_memory.hub.database import Caller, Pool, as_caller, as_member, transaction
 from session_memory.hub.failures import RequestError
@@ -201,7 +201,7 @@ def _prove(call: Call, _now: datetime) -> Answer:
 
 def _search(call: Call, _now: datetime) -> Answer:
     request = call.decoded(Search)
-    answer = reading.search(call.pool, call.texts, call.authenticated, request)
+    answer = queries.search(call.pool, call.texts, call.authenticated, request)
     return Answer(answer, ",".join(request.projects)[:300] or None, len(answer.hits))
 
 
@@ -217,14 +217,14 @@ def _sessions(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
     limit = call.number("limit")
     with as_caller(call.pool, call.authenticated) as connection:
-        page = reading.sessions(
+        page = queries.sessions(
             connection, numbers, call.text("after"), DEFAULT_PAGE if limit is None else limit
         )
     return Answer(page, project, len(page.sessions))
 
 
 def _session(call: Call, _now: datetime) -> Answer:
-    text = reading.session(call.pool, call.texts, call.authenticated, call.part("key"))
+    text = queries.session(call.pool, call.texts, call.authenticated, call.part("key"))
     return Answer(text, text.line.project, len(text.events))
 
 
@@ -232,14 +232,14 @@ def _numbers(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
     with as_caller(call.pool, call.authenticated) as connection:
         since, until = call.number("since"), call.number("until")
-        answer = reading.numbers(connection, numbers, since, until)
+        answer = queries.numbers(connection, numbers, since, until)
     return Answer(answer, project, len(answer.items))
 
 
 def _rules(call: Call, _now: datetime) -> Answer:
     project, numbers = _projects(call)
     with as_caller(call.pool, call.authenticated) as connection:
-        answer = reading.rules(connection, numbers)
+        answer = queries.rules(connection, numbers)
     return Answer(answer, project, len(answer.items))
 
 

@@ -127,10 +127,6 @@ class Texts:
         """Whether a key still exists."""
         return _exists(self._vault, name)
 
-    def has_object(self, name: str) -> bool:
-        """Whether an object still exists."""
-        return _exists(self._objects, name)
-
     def write_journal(self, name: str, entry: bytes) -> None:
         """Record what was forgotten or revoked, for a database that is restored later."""
         obstore.put(self._vault, f"journal/{name}", entry)

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from session_memory.errors import UsageError
-from session_memory.intervals import parse_interval
+from session_memory.settings.units import parse_interval
 
 Kind = Literal["systemd", "launchd", "cron", "tasks"]
 NAME = "session-memory"
@@ -31,7 +31,7 @@ def minutes_of(text: str) -> int:
     minutes = parse_interval(text)
     if minutes is None:
         raise UsageError(
-            f"{text!r} is no interval this can keep",
+            f"{text!r} is not an interval that a schedule can keep",
             hint="5m to 1d, such as 10m, 30m, 1h, 6h or 1d; parts of an hour or a day only",
         )
     return minutes

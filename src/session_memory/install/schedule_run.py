@@ -84,7 +84,7 @@ def kind_here(system: System) -> Kind:
     if system.has("crontab"):
         return "cron"
     raise NotFound(
-        "neither a systemd of yours nor crontab is here",
+        "neither a systemd user instance nor crontab was found",
         hint="agents with hooks need no schedule; else run `session-memory sweep` yourself",
     )
 

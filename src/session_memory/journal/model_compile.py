@@ -91,13 +91,15 @@ def request(log: LogExcerpt, articles: Mapping[str, Article], build_log: str) ->
     related = ranked(log.text, list(articles.values()))[:RELATED_ARTICLES]
     files = [f"File {article.path}.md:\n{render(article)}" for article in related]
     shown = _first_that_fit(files, RELATED_CHARS)
+    mark = secrets.token_hex(8)
     parts = (
         read_prompt("compile"),
-        "The index:\n\n" + _fenced(index(articles)[-INDEX_CHARS:], "index"),
-        "Existing articles:\n\n" + _fenced("\n".join(shown) or "(none)", "articles"),
-        "The end of the build log:\n\n" + _fenced(build_log[-LOG_CHARS:] or "(empty)", "build-log"),
+        "The index:\n\n" + fence(index(articles)[-INDEX_CHARS:], mark, "index"),
+        "Existing articles:\n\n" + fence("\n".join(shown) or "(none)", mark, "articles"),
+        "The end of the build log:\n\n"
+        + fence(build_log[-LOG_CHARS:] or "(empty)", mark, "build-log"),
         f"The daily log daily/{log.day}. {INCREMENTAL if log.incremental else WHOLE}\n\n"
-        + _fenced(log.text, "daily-log"),
+        + fence(log.text, mark, "daily-log"),
     )
     return Request(
         purpose=PURPOSE,
@@ -185,10 +187,6 @@ def _check(
         }
         if len([path for path in concepts if path in articles or path in new_paths]) < 2:
             raise ModelFailed(f"the connection `{name}` connects fewer than two concepts")
-
-
-def _fenced(text: str, what: str) -> str:
-    return fence(text, secrets.token_hex(8), what)
 
 
 def _first_that_fit(texts: Sequence[str], limit: int) -> list[str]:

@@ -130,11 +130,12 @@ def request(
     """The request: index, articles, statements of logs, and the question last."""
     files = "\n".join(f"File {article.path}.md:\n{render(article)}" for article in chosen)
     lines = "\n".join(f"- {statement.text} ({day_link(statement.day)})" for statement in statements)
+    mark = secrets.token_hex(8)
     parts = (
         read_prompt("query"),
-        "The index:\n\n" + _fenced(index(articles)[-INDEX_CHARS:], "index"),
-        "Articles:\n\n" + _fenced(files[:ARTICLES_CHARS] or "(none)", "articles"),
-        "From daily logs:\n\n" + _fenced(lines or "(none)", "daily-logs"),
+        "The index:\n\n" + fence(index(articles)[-INDEX_CHARS:], mark, "index"),
+        "Articles:\n\n" + fence(files[:ARTICLES_CHARS] or "(none)", mark, "articles"),
+        "From daily logs:\n\n" + fence(lines or "(none)", mark, "daily-logs"),
         f"The question: {one_line(question)}",
     )
     system = "You answer questions from a programmer's knowledge base, with citations."
@@ -226,7 +227,3 @@ def _with_answer(
     for other in read:
         link_both(after, path, other)
     return path, after
-
-
-def _fenced(text: str, what: str) -> str:
-    return fence(text, secrets.token_hex(8), what)

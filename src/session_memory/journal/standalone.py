@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from session_memory.clock import now_ms
-from session_memory.config import load
 from session_memory.core.project.directory import current_root
 from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.journal.compile import CompileReport, compile_logs, report_lines, select_logs
@@ -27,6 +26,7 @@ from session_memory.journal.log import FlushLog
 from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.model.open import open_model
 from session_memory.paths import Paths, find_paths, open_private, private_dir
+from session_memory.settings.load import load
 from session_memory.store import open_store, store_exists
 from session_memory.store.port import Store
 

@@ -7,6 +7,8 @@ from typing import Any, cast
 
 import msgspec
 
+from session_memory.core.text.safe_text import json_escape
+
 MAX_LINE = 1024 * 1024
 """Bytes of one request; real ones are far shorter."""
 
@@ -110,9 +112,4 @@ def to_text(value: object) -> str:
 
 def to_line(message: Json) -> bytes:
     """One line of ASCII; other characters occur only inside strings, where escaping is safe."""
-    return _BEYOND_ASCII.sub(_escape, to_text(message)).encode("ascii") + b"\n"
-
-
-def _escape(match: re.Match[str]) -> str:
-    units = match.group().encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+    return _BEYOND_ASCII.sub(json_escape, to_text(message)).encode("ascii") + b"\n"

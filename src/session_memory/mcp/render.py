@@ -13,7 +13,7 @@ import msgspec
 from session_memory.core.text.safe_text import QUOTED, fence, one_line, safe
 from session_memory.mcp.breadcrumbs import NOTICE, breadcrumbs
 from session_memory.mcp.jsonrpc import to_text
-from session_memory.mcp.lean import lean
+from session_memory.mcp.left_out_fields import without_left_out
 from session_memory.mcp.size_limit import fit
 from session_memory.mcp.tools import ResponseMode
 
@@ -26,7 +26,7 @@ def structured(answer: object, tool: str | None = None) -> Json:
     """An answer as a JSON object, whatever it is (DIE-02); that of a `tool` without repeats."""
     plain = _safe(msgspec.json.decode(msgspec.json.encode(answer)))
     if isinstance(plain, dict):
-        return fit(lean(tool, cast("Json", plain)) if tool else cast("Json", plain))
+        return fit(without_left_out(tool, cast("Json", plain)) if tool else cast("Json", plain))
     if isinstance(plain, list):
         items = list(cast("list[object]", plain))
         return fit({"items": items, "count": len(items)})

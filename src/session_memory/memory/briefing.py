@@ -15,7 +15,7 @@ from session_memory.core.event_ids import split
 from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import NoticeKind, Project
 from session_memory.distil.git_state import left_on_branch
-from session_memory.memory.broken_off import broken_off
+from session_memory.memory.cut_off_delivery import cut_off_delivery
 from session_memory.memory.instructions import (
     logged_instructions,
     names_command,
@@ -198,7 +198,7 @@ def _left_open(newest: Sequence[KnownSession]) -> list[BriefingLine]:
         if session.digest.task == "work" and branch and state is not None:
             reference = EventReference(session.id, state.committed_seq)
             return [BriefingLine("open", f"{branch} ({session.day})", (reference,))]
-        cut = broken_off(session)
+        cut = cut_off_delivery(session)
         if cut is not None:
             on = f" on branch {cut.branch}" if cut.branch else ""
             text = f"The last session ({session.day}) broke off{on}, last with {code(cut.command)}"

@@ -158,9 +158,7 @@ class Consolidations:
         self._guarded(run, self._prepare)
 
     def _prepare(self, run: _Run) -> None:
-        def warn(text: str, path: str) -> None:
-            self._log.warn("kept_file", cwd=run.claim.root, path=path, reason=text)
-
+        warn = self._warn_of_kept_files(run)
         self._set_step(run, "read")
         made_of = read_sources(self._store, run.claim.root, self._context.max_traces)
         traces = made_of.newest
@@ -325,13 +323,9 @@ class Consolidations:
 
     def _end(self, run: _Run, status: Status, reason: str = "") -> None:
         """Clean up and release the lock, and only then log and report the result."""
-
-        def warn(text: str, path: str) -> None:
-            self._log.warn("kept_file", cwd=run.claim.root, path=path, reason=text)
-
         root = run.claim.root
         self._runs.remove(run)
-        discard(run.staging, warn)
+        discard(run.staging, self._warn_of_kept_files(run))
         try:
             self._store.memories.release(root, run.claim.owner)
         except SessionMemoryError as error:  # its lease ends by itself
@@ -339,6 +333,12 @@ class Consolidations:
         self._log.note("consolidation_finished", cwd=root, agent=run.agent, status=status)
         result = ConsolidationResult(root, status, reason, run.agent, run.unsupported)
         self._results.append(result)
+
+    def _warn_of_kept_files(self, run: _Run) -> Callable[[str, str], None]:
+        def warn(text: str, path: str) -> None:
+            self._log.warn("kept_file", cwd=run.claim.root, path=path, reason=text)
+
+        return warn
 
     def _set_step(self, run: _Run, step: str) -> None:
         run.step = step

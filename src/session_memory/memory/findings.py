@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from session_memory.core.typed_commands import short_path
-from session_memory.memory.broken_off import broken_off
+from session_memory.memory.cut_off_delivery import cut_off_delivery
 from session_memory.memory.instructions import names_command, states_trap, states_wish
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.orders import is_order, is_plain_name
@@ -145,7 +145,7 @@ def _left_open(newest: Sequence[KnownSession], checks: Sequence[Check]) -> Itera
         for check in failing[:LEAST_SESSIONS]:
             text = f"The last session ({session.day}) ended while {check.shown} still failed"
             yield Statement(text, (session.thread,), at=session.at, key=f"open {check.shown}")
-        cut = broken_off(session)
+        cut = cut_off_delivery(session)
         if not failing and cut is not None:
             text = f"The last session ({session.day}) broke off, last with {code(cut.command)}"
             event = (session.event(cut.seq),)

@@ -19,7 +19,12 @@ from session_memory.core.digest import THEN
 from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Digest, SessionEvent
 from session_memory.core.text.masks import excerpt
-from session_memory.core.text.own_text import PACK_BEGIN, PACK_END, without_own_text
+from session_memory.core.text.own_text import (
+    PACK_BEGIN,
+    PACK_END,
+    without_own_text,
+    without_pack_marks,
+)
 from session_memory.core.text.safe_text import fence, one_line
 from session_memory.core.text.similarity import untagged
 from session_memory.core.typed_commands import short_path, typed_command
@@ -138,7 +143,7 @@ def recovery_text(lines: Sequence[RecoveryLine], head: str, limit: int, what: st
 
     The same lines give the same text.
     """
-    items = [f"- {_inert(line.text)}" for line in lines]
+    items = [f"- {without_pack_marks(one_line(line.text))}" for line in lines]
     marker = hashlib.sha256("\n".join(items).encode()).hexdigest()[:12]
     room = limit - len(_packed("", head, marker, what))
     fitting: list[str] = []
@@ -152,11 +157,6 @@ def recovery_text(lines: Sequence[RecoveryLine], head: str, limit: int, what: st
 
 def _packed(text: str, head: str, marker: str, what: str) -> str:
     return f"{PACK_BEGIN}>\n{head}\n{fence(text, marker, what)}\n{PACK_END}"
-
-
-def _inert(line: str) -> str:
-    """A line that cannot end the pack around it."""
-    return one_line(line).replace(PACK_END, "").replace(PACK_BEGIN, "")
 
 
 def is_said(line: RecoveryLine, summary: str) -> bool:

@@ -21,7 +21,6 @@ from session_memory.memory.wording import cite
 SHORT_CHARS = 8
 NAMED_TRACES = 2
 VERIFY_SKILL = "verify-changes"
-_FEW_REQUESTS = 8
 _CHECK_ORDER = ("formatting", "build", "types", "lint", "tests", "a change")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from session_memory.core.loop.injection import Section
-from session_memory.core.text.own_text import PACK_BEGIN, PACK_END
+from session_memory.core.text.own_text import PACK_BEGIN, PACK_END, without_pack_marks
 from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.memory.layout import MEMORY, SUMMARY, memory_root
 from session_memory.memory.user_part import USER_PART_BEGIN, user_part_of
@@ -30,7 +30,7 @@ def sections_for(data: Path, root: str, lines: Sequence[str] | None = None) -> t
     if lines is None:
         text = compact(page) or _read(folder / SUMMARY)
     else:
-        listed = "\n".join(f"- {_inert(line)}" for line in lines)
+        listed = "\n".join(f"- {without_pack_marks(one_line(line))}" for line in lines)
         text = "\n\n".join(part for part in (user_part_of(page).strip(), listed) if part)
     if not text:
         return ()
@@ -41,11 +41,6 @@ def sections_for(data: Path, root: str, lines: Sequence[str] | None = None) -> t
     room = MAX_CHARS - len(head) - len(path) - len(fence("", marker, "memory")) - 80
     inside = fence(_fitted(text, room), marker, "memory")
     return (Section("memory", f"{PACK_BEGIN}>\n{head}\n{inside}\n{path}\n{PACK_END}"),)
-
-
-def _inert(line: str) -> str:
-    """A line that cannot end the pack around it, nor pose as words of the agent's own program."""
-    return one_line(line).replace(PACK_END, "").replace(PACK_BEGIN, "")
 
 
 def compact(page: str) -> str:

@@ -1,7 +1,7 @@
 """Ranks turns that ask a question a little lower than turns that answer one.
 
 Who asks the same question again shares most words with it, but looks for what was answered.
-Measured in docs/evidence.md; the index holds no text, so only the best hits are looked at.
+Measured in docs/measurements.md; the index holds no text, so only the best hits are looked at.
 """
 
 from __future__ import annotations

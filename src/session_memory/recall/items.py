@@ -10,7 +10,7 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.schema import Observation
 from session_memory.core.work_state import OperationalState
-from session_memory.recall.noted import Noted
+from session_memory.recall.observations import ShownObservation
 from session_memory.recall.pack_selection import Key, key_of
 from session_memory.recall.pack_text import safe_line
 from session_memory.recall.requests import ANSWER_BYTES
@@ -104,7 +104,7 @@ def to_item(
         session_id=observation.session,
         at=iso(observation.at),
         duplicate_count=(counts or {}).get(key_of(observation), 1),
-        sure=Noted(observation).sure,
+        sure=ShownObservation(observation).sure,
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.recall.context import RecallContext
 from session_memory.recall.material import requested_material
-from session_memory.recall.noted import noted
+from session_memory.recall.observations import shown_observations
 from session_memory.recall.pack_facts import read_facts
 from session_memory.recall.pack_text import safe_line
 from session_memory.recall.requests import ScopeRequest
@@ -40,7 +40,7 @@ def left_out(context: RecallContext, request: ScopeRequest) -> list[LeftOut]:
     sessions = set(scope.ids)
     pairs = [
         (each.observation, each.left_out)
-        for each in noted(context.store, query)
+        for each in shown_observations(context.store, query)
         if each.left_out is not None and each.observation.session in sessions
     ]
     latest_request = material.state.request

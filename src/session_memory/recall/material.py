@@ -8,7 +8,7 @@ from session_memory.clock import iso
 from session_memory.core.schema import Observation, ObservationType
 from session_memory.core.work_state import UNLIMITED, OperationalState, derive_state
 from session_memory.recall.context import RecallContext
-from session_memory.recall.noted import noted
+from session_memory.recall.observations import shown_observations
 from session_memory.recall.pack_facts import PackFacts
 from session_memory.recall.requests import ScopeRequest
 from session_memory.recall.scope import Scope, open_scope
@@ -92,7 +92,7 @@ def _rules(store: RecallStore, scope: Scope, sessions: set[int]) -> list[Observa
         project=scope.project.key,
         types=("constraint",),
     )
-    observations = (each.observation for each in noted(store, query))
+    observations = (each.observation for each in shown_observations(store, query))
     return [observation for observation in observations if observation.session in sessions]
 
 

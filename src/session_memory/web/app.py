@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import NoReturn
 from urllib.parse import urlencode
 
 from jinja2 import Environment
@@ -93,8 +94,8 @@ def make_app(
     templates = environment(context.paths.cache / "templates")
     warm_up = WarmUp([name.partition(".")[0] for name in PAGES.values()], templates)
 
-    def endpoint(name: str) -> Callable[[Request], Response]:
-        answer = _endpoint(context, access, templates, _handler(name))
+    def endpoint(handler: Handler) -> Callable[[Request], Response]:
+        answer = _endpoint(context, access, templates, handler)
 
         def answer_first(request: Request) -> Response:
             with warm_up.held():
@@ -105,18 +106,27 @@ def make_app(
 
         return answer_first
 
-    routes = [Route(path, endpoint(name), methods=["GET"]) for path, name in PAGES.items()]
+    routes = [
+        Route(path, endpoint(_handler(name)), methods=["GET"]) for path, name in PAGES.items()
+    ]
     routes += [
-        Route(path, endpoint("decided_elsewhere.refuse" if context.is_hub else name),
-              methods=["POST"])
+        Route(path, endpoint(_refuse if context.is_hub else _handler(name)), methods=["POST"])
         for path, name in DECISIONS.items()
-    ]  # fmt: skip
+    ]
     static = StaticFiles(packages=[("session_memory.web", "static")])
     pages = Starlette(
         routes=[*routes, Mount("/static", static)],
         exception_handlers={404: lambda _request, _error: _plain(404, "There is no such page.\n")},
     )
     return Guard(pages, access=access, address=address, note_use=note_use)
+
+
+def _refuse(_context: WebContext, _request: PageRequest) -> NoReturn:
+    """The answer to every form when the page shows a hub: nothing can be changed in a copy."""
+    raise Refused(
+        "this page shows a hub, where nothing can be decided",
+        hint="open your own with `session-memory web`; what you push is what changes on the hub",
+    )
 
 
 def _handler(name: str) -> Handler:

@@ -1,4 +1,4 @@
-"""Figures are counted as docs/evidence.md says, on made-up outputs and labels."""
+"""Figures are counted as docs/measurements.md says, on made-up outputs and labels."""
 
 from __future__ import annotations
 

@@ -38,6 +38,11 @@ def without_own_text(text: str) -> str:
     return text.replace(NOTHING_SAVED, "")
 
 
+def without_pack_marks(text: str) -> str:
+    """The text without the marks of a pack, so that it cannot end the pack it is put into."""
+    return text.replace(PACK_END, "").replace(PACK_BEGIN, "")
+
+
 def is_own_call(cwd: str) -> bool:
     """Whether a session ran where only our own calls of models run."""
     return _IN_CALL_FOLDER.search(cwd) is not None

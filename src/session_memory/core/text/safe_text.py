@@ -71,6 +71,12 @@ def stripped(text: str) -> str:
     return _untag(_UNSAFE.sub("", _ESCAPE.sub("", text)))
 
 
+def json_escape(match: re.Match[str]) -> str:
+    """The matched characters as JSON spells them; only for what is inside a string of JSON."""
+    units = match.group().encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
 def fence(text: str, marker: str, what: str = "memory") -> str:
     """Stored text between two lines that it cannot forge, labelled as data.
 

@@ -1,4 +1,4 @@
-"""Where a fleet runs, as users say it; what cannot be meant is refused before anything starts."""
+"""Where a fleet runs, as its user says it; what cannot be meant or is unsafe is refused first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tls(msgspec.Struct, frozen=True):
     key: str
 
 
-class Where(msgspec.Struct, frozen=True):
+class Location(msgspec.Struct, frozen=True):
     """Where to run: nothing given means this machine."""
 
     scheduler: str | None = None
@@ -31,7 +31,7 @@ class Where(msgspec.Struct, frozen=True):
     """Whether a connection to another machine may go without encryption."""
 
 
-def check_where(where: Where) -> None:
+def check_location(where: Location) -> None:
     """Raise where this cannot be what is meant, or is not safe."""
     if where.scheduler is None:
         if where.tls is not None:

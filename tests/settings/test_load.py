@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session_memory.cli.config import commented, flat, packaged
-from session_memory.config import Loaded, load, read_toml, variable
 from session_memory.errors import ConfigError
 from session_memory.settings import FLAVORS, KINDS, SECTIONS, Config, Ingest, Retention, Source
-from session_memory.sizes import parse_size
+from session_memory.settings.load import Loaded, load, read_toml, variable
+from session_memory.settings.units import parse_size
 
 GIB = 1024**3
 

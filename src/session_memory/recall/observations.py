@@ -38,7 +38,7 @@ _LEFT_OUT = {
 }
 
 
-class Noted(msgspec.Struct, frozen=True):
+class ShownObservation(msgspec.Struct, frozen=True):
     """An observation, and the rule it is the wording of."""
 
     observation: Observation
@@ -119,11 +119,11 @@ class Noted(msgspec.Struct, frozen=True):
         return None
 
 
-def noted(store: RecallStore, query: ObservationQuery) -> list[Noted]:
+def shown_observations(store: RecallStore, query: ObservationQuery) -> list[ShownObservation]:
     """What fits a query, oldest first; of more than its limit the latest."""
     unlimited = replace(query, limit=None)
     observations = [
-        Noted(observation)
+        ShownObservation(observation)
         for observation in store.observations(unlimited)
         if observation.type != "constraint"
     ]
@@ -138,22 +138,24 @@ def noted(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     return observations if query.limit is None else observations[-query.limit :]
 
 
-def _copies_marked(noted_items: list[Noted]) -> list[Noted]:
+def _copies_marked(shown: list[ShownObservation]) -> list[ShownObservation]:
     first: dict[tuple[str, str], int] = {}
-    for each in noted_items:
+    for each in shown:
         first.setdefault((each.observation.type, each.observation.text), each.observation.session)
     return [
         replace(each, copied=first[observation.type, observation.text] != observation.session)
-        for each in noted_items
+        for each in shown
         for observation in (each.observation,)
     ]
 
 
-def _settled(store: RecallStore, noted_items: list[Noted], *, closed: bool) -> list[Noted]:
+def _settled(
+    store: RecallStore, shown: list[ShownObservation], *, closed: bool
+) -> list[ShownObservation]:
     """Items and blockers that are not open any more: as superseded, or left out."""
     items = [
         observation
-        for each in noted_items
+        for each in shown
         if (observation := each.observation).type in _ITEMS
         and observation.status not in EXCLUDED_STATUSES
     ]
@@ -167,16 +169,16 @@ def _settled(store: RecallStore, noted_items: list[Noted], *, closed: bool) -> l
     )
     over = {observation.hash for observation in items} - open_now
     if not closed:
-        return [each for each in noted_items if each.observation.hash not in over]
+        return [each for each in shown if each.observation.hash not in over]
     return [
-        Noted(replace(each.observation, status="superseded"))
+        ShownObservation(replace(each.observation, status="superseded"))
         if each.observation.hash in over
         else each
-        for each in noted_items
+        for each in shown
     ]
 
 
-def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:
+def _constraints(store: RecallStore, query: ObservationQuery) -> list[ShownObservation]:
     everything = replace(query, types=("constraint",), excluded=True, limit=None)
     constraints = judged(store, store.observations(everything))
     summaries = store.observations(replace(everything, types=("session_summary",), excluded=False))
@@ -186,7 +188,9 @@ def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     return [each for each in constraints if query.excluded or each.left_out is None]
 
 
-def _orders_marked(noted_items: list[Noted], summaries: Iterable[Observation]) -> list[Noted]:
+def _orders_marked(
+    shown: list[ShownObservation], summaries: Iterable[Observation]
+) -> list[ShownObservation]:
     """A wish of one session whose turn has a summary was an order that is done."""
     done: dict[int, list[str]] = {}
     for observation in summaries:
@@ -199,12 +203,12 @@ def _orders_marked(noted_items: list[Noted], summaries: Iterable[Observation]) -
                 text.startswith(observation.text) for text in done.get(observation.session, ())
             ),
         )
-        for each in noted_items
+        for each in shown
         for observation in (each.observation,)
     ]
 
 
-def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted]:
+def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[ShownObservation]:
     """Constraints, each with the status that all sessions of its project give it."""
     statements = list(constraints)
     sessions_named = {statement.session for statement in statements}
@@ -213,17 +217,19 @@ def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted
         for sessions in _by_project(store, sessions_named)
         for key, verdict in judge_statements(store.scopes.rules(sessions)).items()
     }
-    verdict_notes: list[Noted] = []
+    verdict_notes: list[ShownObservation] = []
     for statement in statements:
         verdict = verdicts.get((statement.session, _seq(statement), statement.text))
         if verdict is None:
-            verdict_notes.append(Noted(statement))
+            verdict_notes.append(ShownObservation(statement))
         else:
             lasting = statement.status == "active" or _names_or_spans(verdict.rule)
             judged_statement = replace(
                 statement, status=verdict.status, text=_worded(statement.text, verdict.rule)
             )
-            verdict_notes.append(Noted(judged_statement, verdict.rule, of_one_day=not lasting))
+            verdict_notes.append(
+                ShownObservation(judged_statement, verdict.rule, of_one_day=not lasting)
+            )
     return verdict_notes
 
 

@@ -10,8 +10,7 @@ from typing import Literal, cast, get_args
 
 import msgspec
 
-from session_memory.intervals import parse_interval
-from session_memory.sizes import LARGEST, parse_size
+from session_memory.settings.units import LARGEST, parse_interval, parse_size
 
 MOST = 1_000_000
 """No count and no amount of money needs more."""

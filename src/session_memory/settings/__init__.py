@@ -1,13 +1,14 @@
 """Every key the user can set, as values with their defaults, and the kind of value each takes.
 
-A new key is a field here, its kind in KINDS, and its lines in config.toml.
+A new key is a field here, its kind in KINDS, and its lines in config.toml next to this file.
+`kinds` says what values there are, `load` which of several statements of a key wins.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from session_memory.setting_kinds import Kind, RecallScope, UserRule
+from session_memory.settings.kinds import Kind, RecallScope, UserRule
 
 GIB = 1024**3
 MIB = 1024**2

@@ -13,14 +13,6 @@ import msgspec
 from session_memory.errors import ConfigError
 from session_memory.paths import find_paths
 from session_memory.plain_files import read_plain
-from session_memory.setting_kinds import (
-    ALLOWED,
-    InvalidValueError,
-    Kind,
-    Value,
-    check,
-    from_text,
-)
 from session_memory.settings import (
     FLAVORS,
     KINDS,
@@ -33,6 +25,14 @@ from session_memory.settings import (
     Retention,
     Source,
     Sources,
+)
+from session_memory.settings.kinds import (
+    ALLOWED,
+    InvalidValueError,
+    Kind,
+    Value,
+    check,
+    from_text,
 )
 
 ENV_PREFIX = "SESSION_MEMORY_"

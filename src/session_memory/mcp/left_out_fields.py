@@ -62,7 +62,7 @@ _LISTED = frozenset(
 )
 
 
-def lean(tool: str, answer: Json) -> Json:
+def without_left_out(tool: str, answer: Json) -> Json:
     """The same answer without fields that its reader does not need."""
     if tool == "mem_context_pack":
         return _pack(answer)

@@ -1,4 +1,4 @@
-"""Whether a session broke off while committing, pushing or releasing, with unknown result.
+"""Whether a session was cut off while committing, pushing or releasing, with unknown result.
 
 A log that ends in a look at something says nothing about the state of the work.
 """
@@ -17,7 +17,7 @@ _COMMAND_CHARS = 100
 _SWITCHES = re.compile(r"\bgit (?:switch|checkout)\b")
 
 
-class BrokenOff(msgspec.Struct, frozen=True):
+class CutOffDelivery(msgspec.Struct, frozen=True):
     """The call without a result that a log ends in."""
 
     command: str
@@ -26,7 +26,7 @@ class BrokenOff(msgspec.Struct, frozen=True):
     seq: int
 
 
-def broken_off(session: KnownSession) -> BrokenOff | None:
+def cut_off_delivery(session: KnownSession) -> CutOffDelivery | None:
     """The delivery that a session was cut off in; None where there was none."""
     digest = session.digest
     last = digest.commands[-1] if digest.commands else None
@@ -37,4 +37,4 @@ def broken_off(session: KnownSession) -> BrokenOff | None:
         command = excerpt(command.split(" && ")[-1], _COMMAND_CHARS)
     # Work may have moved to another branch than the one it began on.
     branch = (digest.git.branch if digest.git else None) or session.branch or ""
-    return BrokenOff(command, "" if _SWITCHES.search(last.command) else branch, last.seq)
+    return CutOffDelivery(command, "" if _SWITCHES.search(last.command) else branch, last.seq)
