@@ -51,30 +51,38 @@ PRICE_KEYS = {
     "cache_write_1h": "cache_write_1h_mtok",
 }
 
-MODES_READ = date(2026, 11, 17)
+MODES_READ = date(2026, 11, 18)
 LONG = 272_000
 """Tokens of input beyond which OpenAI lists no price for priority processing of some models."""
 MODES: dict[str, tuple[tuple[str, dict[str, Mode]], ...]] = {
     "anthropic": (
         (r"claude-", {"batch": Mode(times=0.5)}),
         (r"claude-opus-4-[67]$", {"fast": Mode(times=6)}),
-        (r"claude-opus-(4-8|5)$", {"fast": Mode(times=2)}),
+        (r"claude-opus-(4-8|5|5-5)$", {"fast": Mode(times=2)}),
     ),
     "openai": (
         (
-            r"(gpt-[45]|o\d)(?!.*(image|audio|realtime|search|tts|transcribe))",
+            r"(gpt-[456]|o\d)(?!.*(image|audio|realtime|search|tts|transcribe))",
             {"batch": Mode(times=0.5)},
         ),
         (
             r"(gpt-5(-[1-6])?(-mini|-nano|-sol|-terra|-luna)?|o3|o4-mini)$",
             {"flex": Mode(times=0.5)},
         ),
+        (r"gpt-6-1-(sol|terra)$", {"flex": Mode(times=0.5), "priority": Mode(times=2)}),
         (r"gpt-5(-[12])?(-codex)?$", {"priority": Mode(times=2)}),
         (r"gpt-5-mini$", {"priority": Mode(times=1.8)}),
         (r"gpt-5-4(-mini)?$", {"priority": Mode(times=2, up_to=LONG)}),
         (r"gpt-5-5$", {"priority": Mode(times=2.5, up_to=LONG)}),
         (r"gpt-5-6-(sol|terra|luna)$", {"priority": Mode(times=2)}),
         (r"gpt-4-1$", {"priority": Mode(times=1.75, up_to=LONG)}),
+    ),
+    # Priority costs "75 to 100 % more", without a figure for each model: it stays unknown.
+    "google": (
+        (
+            r"gemini-(2-5|[34])(?!.*(image|audio|tts|live))",
+            {"batch": Mode(times=0.5), "flex": Mode(times=0.5)},
+        ),
     ),
 }
 """By vendor: how a canonical model name begins, and its modes."""

@@ -166,6 +166,7 @@ def test_a_mode_costs_a_multiple_of_its_tier_or_is_not_known(
 @pytest.mark.parametrize(
     ("model", "mode", "times"),
     [
+        ("claude-opus-5.5", "fast", 2),
         ("claude-opus-4-8", "fast", 2),
         ("claude-opus-4-7", "fast", 6),
         ("claude-opus-4-6-20260205", "fast", 6),
@@ -173,6 +174,11 @@ def test_a_mode_costs_a_multiple_of_its_tier_or_is_not_known(
         ("gpt-5.5", "priority", 2.5),
         ("gpt-5.1-codex", "priority", 2),
         ("gpt-5.4", "flex", 0.5),
+        ("gpt-6.1-sol", "priority", 2),
+        ("gpt-6.1-terra", "flex", 0.5),
+        ("gpt-6-astra", "batch", 0.5),
+        ("gemini-2.5-pro", "batch", 0.5),
+        ("gemini-3.8-flash", "flex", 0.5),
     ],
 )
 def test_the_shipped_table_knows_the_modes_of_large_vendors(
