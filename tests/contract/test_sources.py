@@ -180,8 +180,10 @@ def test_responses_without_a_price_are_priced_by_a_newer_table(store: Store) -> 
         return usage.output / 1_000_000
 
     with store.writing() as writer:
+        assert store.price_table() is None
         assert writer.reprice(price, "newer") == 1
         assert writer.reprice(price, "newer") == 0
+    assert store.price_table() == "newer"
     assert store.usage("model")[0].cost.usd == 1.0
 
 

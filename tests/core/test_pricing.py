@@ -13,6 +13,7 @@ from session_memory.core.pricing import (
     load_table,
     parse_table,
     price,
+    table_version,
 )
 from session_memory.core.schema import Usage
 
@@ -282,6 +283,7 @@ def test_the_shipped_table_is_dated_and_read_once() -> None:
     table = load_table()
     assert date.fromisoformat(table.version) >= date(2026, 11, 15)
     assert load_table() is table
+    assert table_version() == table.version
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, tokens
 from session_memory.core.pricing import PriceTable, parse_table
-from session_memory.ingest import capture
+from session_memory.ingest import capture, sweep
 from session_memory.testing.workspace import Workspace
 
 NEW_MODEL = "brand-new-model"
@@ -58,6 +58,19 @@ def test_what_had_no_price_gets_one_from_a_newer_table(
     space.sweep()
     assert usd(space, old) == (2.0, 2.0)
     assert usd(space, third) == (9.0, 9.0)
+
+
+def test_a_newer_table_is_tried_although_no_log_changed(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = talk(1)
+    space.write(old)
+    space.sweep()
+    newer = table_of("2099-01-01", NEW_MODEL, 2.0)
+    monkeypatch.setattr(capture, "load_table", lambda: newer)
+    monkeypatch.setattr(sweep, "table_version", lambda: newer.version)
+    space.sweep()
+    assert usd(space, old) == (2.0, 2.0)
 
 
 def test_a_table_that_knows_no_more_changes_nothing(

@@ -96,10 +96,19 @@ class PriceTable(msgspec.Struct, frozen=True):
     """Midnight of the version: the moment assumed for a response that has no time."""
 
 
+_FILE = Path(__file__).with_name("prices.json")
+
+
 @cache
 def load_table() -> PriceTable:
     """The table of this release, read once."""
-    return parse_table(Path(__file__).with_name("prices.json").read_bytes())
+    return parse_table(_FILE.read_bytes())
+
+
+def table_version() -> str:
+    """The version of the same, from its first line: reading it all takes 10 ms."""
+    with _FILE.open() as file:
+        return file.readline(100).split('"')[3]
 
 
 def parse_table(data: bytes) -> PriceTable:

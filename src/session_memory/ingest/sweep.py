@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from session_memory.clock import iso
+from session_memory.core.pricing import table_version
 from session_memory.core.retention import explain
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.discover import LogFolders, find_changed
@@ -133,6 +134,7 @@ def _sweep(context: SweepContext) -> SweepReport:
             or store.unanalyzed()
             or store.outdated(1)
             or store.unplaced()
+            or store.price_table() != table_version()
         ):
             mark(directory)
             from session_memory.ingest.ahead import pool_setup, processes

@@ -273,6 +273,10 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         """Sessions without a project, because assigning one failed."""
         ...
 
+    def price_table(self) -> str | None:
+        """Version of the price table that responses without a price were last tried with."""
+        ...
+
     def missing_parts(self) -> list[tuple[str, str, str, str]]:
         """Parts that logs lacked: (flavour, native id of the session, part, path of the log)."""
         ...

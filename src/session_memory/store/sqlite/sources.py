@@ -12,7 +12,7 @@ from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.fingerprint import path_name, session_name
 from session_memory.core.schema import SessionEvent
 from session_memory.store.segments import SegmentReader
-from session_memory.store.sqlite import checkpoints, lost_events, queries
+from session_memory.store.sqlite import checkpoints, lost_events, queries, usage
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import Checkpoint, Undistilled
@@ -154,6 +154,10 @@ class SourceReads:
             "SELECT id FROM session WHERE project_id IS NULL AND state != 'forgotten' ORDER BY id",
         )
         return [row[0] for row in selected]
+
+    def price_table(self) -> str | None:
+        """See store.port.CaptureStore."""
+        return usage.price_table(self._db)
 
     def missing_parts(self) -> list[tuple[str, str, str, str]]:
         """See store.port.Store."""

@@ -110,10 +110,15 @@ SELECT key, session_id, model, at, input, output, cache_read, cache_write_5m, ca
 """
 
 
+def price_table(db: Database) -> str | None:
+    """Version of the price table that was tried last."""
+    tried = value(db, "SELECT value FROM meta WHERE name = 'price_table'")
+    return None if tried is None else bytes(tried).decode()
+
+
 def reprice(db: Database, price: Callable[[Usage], float | None], version: str) -> int:
     """Price responses that have no price; a price table is tried once, and that is recorded."""
-    tried = value(db, "SELECT value FROM meta WHERE name = 'price_table'")
-    if tried is not None and bytes(tried).decode() == version:
+    if price_table(db) == version:
         return 0
     db.execute("INSERT OR REPLACE INTO meta VALUES ('price_table', ?)", (version.encode(),))
     priced = [
