@@ -14,7 +14,7 @@ from session_memory.adapters.copilot.log_builder import CopilotLog, spent
 from session_memory.adapters.copilot_chat.log_builder import CopilotChatLog
 from session_memory.adapters.cowork.log_builder import CoworkLog
 from session_memory.adapters.crush.log_builder import CrushLog
-from session_memory.adapters.cursor.log_builder import CursorLog
+from session_memory.adapters.cursor.log_builder import CursorChatLog, CursorEditorLog, CursorLog
 from session_memory.adapters.droid.log_builder import DroidLog
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
@@ -69,7 +69,18 @@ def copilot_chat(seed: int, steps: int = 3) -> CopilotChatLog:
 
 
 def cursor(seed: int, steps: int = 3) -> CursorLog:
-    log = CursorLog(seed)
+    return cared_for(CursorLog(seed), seed, steps)
+
+
+def cursor_chat(seed: int, steps: int = 3) -> CursorLog:
+    return cared_for(CursorChatLog(seed), seed, steps)
+
+
+def cursor_editor(seed: int, steps: int = 3) -> CursorLog:
+    return cared_for(CursorEditorLog(seed), seed, steps)
+
+
+def cared_for(log: CursorLog, seed: int, steps: int) -> CursorLog:
     log.prompt(f"attend to task {seed}: keep the façade")
     for step in range(steps):
         log.run(f"sort {seed} step-{step}", f"{seed} step {step} done", step % 3)
@@ -275,8 +286,14 @@ BUILDERS = {
 }
 
 
-STORED = {"crush": crush, "kiro": kiro_row, "zed": zed}
-"""Builders of sessions that are rows of a database."""
+STORED = {
+    "crush": crush,
+    "kiro": kiro_row,
+    "zed": zed,
+    "cursor chat": cursor_chat,
+    "cursor editor": cursor_editor,
+}
+"""Builders of sessions that are rows of a database; the first word is the flavour."""
 
 
 def write_flavors(space: Workspace, count: int = 2, steps: int = 3) -> None:

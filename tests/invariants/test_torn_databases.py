@@ -19,16 +19,16 @@ from tests.invariants.test_torn_rows import MUTANTS, uncounted
 
 from session_memory.testing.workspace import Workspace
 
-pytestmark = [pytest.mark.rows("CAP-40"), pytest.mark.parametrize("flavor", STORED)]
+pytestmark = [pytest.mark.rows("CAP-40"), pytest.mark.parametrize("shape", STORED)]
 
 
-def test_a_database_torn_at_any_byte_is_read_or_reported(tmp_path: Path, flavor: str) -> None:
+def test_a_database_torn_at_any_byte_is_read_or_reported(tmp_path: Path, shape: str) -> None:
     space = Workspace(tmp_path)
-    path = STORED[flavor](7, 2).write(space.flavor_home(flavor))
+    path = STORED[shape](7, 2).write(space.flavor_home(flavor_of(shape)))
     content = path.read_bytes()
     whole = space.with_store("whole")
     whole.sweep()
-    chance = random.Random(f"{SIZES.seed} {flavor}")
+    chance = random.Random(f"{SIZES.seed} {shape}")
     reported = 0
     for number in range(SIZES.cuts):
         torn = space.with_store(f"torn-{number}")
@@ -44,14 +44,14 @@ def test_a_database_torn_at_any_byte_is_read_or_reported(tmp_path: Path, flavor:
         assert difference(uncounted(torn), uncounted(whole)) == [], f"torn at byte {cut}"
         assert [text for text in broken(torn) if not text.startswith("I4")] == []
     assert reported > 0
-    record(f"torn databases, {flavor}", cuts=SIZES.cuts, problems=0, seed=SIZES.seed)
+    record(f"torn databases, {shape}", cuts=SIZES.cuts, problems=0, seed=SIZES.seed)
 
 
-def test_no_byte_of_a_database_stops_the_sweep(tmp_path: Path, flavor: str) -> None:
+def test_no_byte_of_a_database_stops_the_sweep(tmp_path: Path, shape: str) -> None:
     space = Workspace(tmp_path)
-    path = STORED[flavor](7, 2).write(space.flavor_home(flavor))
+    path = STORED[shape](7, 2).write(space.flavor_home(flavor_of(shape)))
     content = path.read_bytes()
-    chance = random.Random(f"{SIZES.seed} {flavor} bytes")
+    chance = random.Random(f"{SIZES.seed} {shape} bytes")
     for number in range(SIZES.cuts):
         first = chance.randrange(len(content))
         length = chance.randrange(1, 400)
@@ -61,14 +61,15 @@ def test_no_byte_of_a_database_stops_the_sweep(tmp_path: Path, flavor: str) -> N
         report = hurt.sweep()
         assert report.failed_steps == [], f"{length} bytes at {first}"
         assert [text for text in broken(hurt) if not text.startswith("I4")] == []
-    record(f"noise in databases, {flavor}", mutants=SIZES.cuts, problems=0, seed=SIZES.seed)
+    record(f"noise in databases, {shape}", mutants=SIZES.cuts, problems=0, seed=SIZES.seed)
 
 
-def test_no_mutant_of_a_row_costs_another_row(tmp_path: Path, flavor: str) -> None:
-    log: Any = STORED[flavor](7, 2)
+def test_no_mutant_of_a_row_costs_another_row(tmp_path: Path, shape: str) -> None:
+    log: Any = STORED[shape](7, 2)
+    flavor = flavor_of(shape)
     path = log.write(tmp_path)
     table, column = log.json_column
-    chance = random.Random(f"{SIZES.seed} {flavor} mutants")
+    chance = random.Random(f"{SIZES.seed} {shape} mutants")
     with closing(sqlite3.connect(path)) as db:
         rows = dict(db.execute(f"SELECT rowid, {column} FROM {table}"))
     before = {text for _, text in told(parse(flavor, tmp_path))}
@@ -84,7 +85,11 @@ def test_no_mutant_of_a_row_costs_another_row(tmp_path: Path, flavor: str) -> No
         assert before - found - own[row] == set(), f"{number} in row {row}"
         msgspec.json.encode(sorted(found))  # nothing that cannot be stored
         put(log, path, row, data)
-    record(f"mutants of rows, {flavor}", mutants=mutants, problems=0, seed=SIZES.seed)
+    record(f"mutants of rows, {shape}", mutants=mutants, problems=0, seed=SIZES.seed)
+
+
+def flavor_of(shape: str) -> str:
+    return shape.split()[0]
 
 
 def put(log: Any, path: Path, row: int, data: str | bytes) -> None:

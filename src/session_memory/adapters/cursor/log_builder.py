@@ -165,3 +165,25 @@ class CursorLog:
                 row = (self.session_id, self.now, int(self.composer.get("isSubagent", 0)), about)
                 db.execute("INSERT OR REPLACE INTO composerHeaders VALUES (?, ?, ?, ?)", row)
         return path
+
+
+class CursorChatLog(CursorLog):
+    """A session that is written into the command line's database."""
+
+    json_column = ("blobs", "data")
+    json_is_text = False
+
+    def write(self, home: Path) -> Path:
+        """Write the database where the client would."""
+        return self.write_chat(home)
+
+
+class CursorEditorLog(CursorLog):
+    """A session that is written into the editor's database."""
+
+    json_column = ("cursorDiskKV", "value")
+    json_is_text = True
+
+    def write(self, home: Path) -> Path:
+        """Write the rows where the client would."""
+        return self.write_editor(home)
