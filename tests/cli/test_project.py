@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.journal.paths import journal_paths
+from session_memory.memory.layout import MEMORY, memory_root
+from session_memory.memory.user_part import page_with_user_part
 from session_memory.testing.workspace import Workspace
 
 REMOTE = "git@example.org:team/walrus.git"
@@ -85,6 +88,34 @@ def test_projects_merged_one_into_the_other_come_apart_one_by_one(space: Workspa
     assert listed(space) == {"walrus": 1, "walrus-copy": 2}
     run(space, "project", "merge", "--undo", "walrus-3")
     assert listed(space) == {"walrus": 1, "walrus-3": 1, "walrus-copy": 1}
+
+
+@pytest.mark.rows("IDN-16")
+def test_a_merge_names_notes_and_journal_that_stay_with_the_part(space: Workspace) -> None:
+    _, second = two_clones(space)
+    data = space.store_directory
+    assert run(space, "project", "merge", "walrus-copy", "walrus")["set_aside"] == []
+    run(space, "project", "merge", "--undo", "walrus-copy")
+    page = memory_root(data, str(second)) / MEMORY
+    page.parent.mkdir(parents=True)
+    page.write_text(page_with_user_part("\ndeploy on fridays only\n"))
+    day = journal_paths(data, str(second)).day("2026-03-02")
+    day.parent.mkdir(parents=True)
+    day.write_text("# 2026-03-02\n")
+    merged = run(space, "project", "merge", "walrus-copy", "walrus")
+    assert merged["set_aside"] == [str(page), str(day.parent)]
+    run(space, "project", "merge", "--undo", "walrus-copy")
+    words = ("project", "merge", "walrus-copy", "walrus")
+    shown = space.run("--config", str(space.write_config()), *words).stdout
+    assert str(page) in shown and str(day.parent) in shown
+
+
+@pytest.mark.rows("IDN-16")
+def test_a_name_that_was_merged_leads_to_the_project_it_is_part_of(space: Workspace) -> None:
+    two_clones(space)
+    run(space, "project", "merge", "walrus-copy", "walrus")
+    refused = run(space, "sessions", "--project", "walrus-copy", code=1)
+    assert refused["hint"] == "it is part of walrus now"
 
 
 @pytest.mark.rows("IDN-17")

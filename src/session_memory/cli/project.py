@@ -13,7 +13,11 @@ from session_memory.cli.store import alone, reading
 from session_memory.core.project.identity import DEFAULT_KEY, project_key
 from session_memory.core.schema import Project
 from session_memory.errors import NotFound, UsageError
-from session_memory.memory.layout import mark_for_rebuild, memory_root
+from session_memory.journal.daily import days
+from session_memory.journal.files import read_text
+from session_memory.journal.paths import journal_paths
+from session_memory.memory.layout import MEMORY, mark_for_rebuild, memory_root
+from session_memory.memory.user_part import user_part_of
 from session_memory.store.port import SessionQuery, SessionReader
 
 SHOWN = 50
@@ -102,12 +106,16 @@ def merge(app: App, project: str, into: str | None, undo: bool) -> None:
     for root in (part.root, before.root):
         if root:  # what was made of the sessions of both has to be made again
             mark_for_rebuild(memory_root(app.paths.data, root))
+    aside = [] if undo else _set_aside(app, part.root)
     if app.json:
-        emit_json({"project": part.key, "with": before.key, "undone": undo, "sessions": moved})
+        done = {"project": part.key, "with": before.key, "undone": undo, "sessions": moved}
+        emit_json({**done, "set_aside": aside})
     elif undo:
         click.echo(f"{part.key} is a project of its own again; {moved} sessions moved back")
     else:
         click.echo(f"{part.key} is part of {before.key} now; {moved} sessions moved")
+        for path in aside:
+            click.echo(f"not used until that is undone; copy what {before.key} needs: {path}")
         click.echo(f"undo: session-memory project merge --undo {part.key}")
 
 
@@ -146,6 +154,17 @@ def rename(app: App, project: str, name: str | None, undo: bool) -> None:
         emit_json({"project": new, "was": old.key, "undone": undo})
     else:
         click.echo(f"{old.key} is called {new} now")
+
+
+def _set_aside(app: App, root: str | None) -> list[str]:
+    """What people wrote for a project that is now part of another: its notes and its journal."""
+    if root is None:
+        return []
+    page = memory_root(app.paths.data, root) / MEMORY
+    journal = journal_paths(app.paths.data, root, app.config.journal.vault)
+    found = [page] if user_part_of(read_text(page) or "") else []
+    found += [journal.daily] if not journal.is_vault and days(journal) else []
+    return [str(path) for path in found]
 
 
 def _named(projects: list[Project], key: str) -> Project:

@@ -68,6 +68,8 @@ def find_project(projects: list[Project], key: str | None) -> Project:
     for project in projects:
         if project.key == key:
             return project
+        if key in project.merged:
+            raise NotFound("Project not found", hint=f"it is part of {project.key} now")
     keys = [project.key for project in projects]
     similar = difflib.get_close_matches(key or "", keys, n=3, cutoff=0.5)
     listing = "`session-memory project list` names them"
