@@ -13,6 +13,7 @@ import apsw
 import pytest
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog, text_block, tokens
+from session_memory.testing.old_stores import back_to_version_22
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
@@ -308,3 +309,27 @@ def test_times_before_the_epoch_or_out_of_order_do_not_disturb_the_order(space: 
     space.write(log)
     space.sweep()
     assert texts(space, log) == ["first", "second, by a clock that was set back", "third"]
+
+
+@pytest.mark.parametrize("log_is_gone", [False, True])
+def test_a_stored_session_that_is_its_own_parent_is_a_session_again(
+    space: Workspace, log_is_gone: bool
+) -> None:
+    log = talk(1)
+    (path,) = space.write(log)
+    space.sweep()
+    wanted = space.dump()
+    db = apsw.Connection(str(space.store_directory / "store.db"))
+    db.execute("UPDATE session SET parent_external_id = external_id, source_kind = 'subagent'")
+    db.execute(
+        "INSERT INTO fact SELECT s.id, 'parent', l.source_id, '', json_quote(s.external_id), 0"
+        " FROM session s JOIN session_source l ON l.session_id = s.id"
+    )
+    db.execute("UPDATE fact SET value = '\"subagent\"' WHERE name = 'source_kind'")
+    db.close()
+    back_to_version_22(space.store_directory)
+    if log_is_gone:
+        path.unlink()
+    assert space.sweep().ingested == (0 if log_is_gone else 1)
+    assert space.dump() == wanted
+    assert space.findings() == []

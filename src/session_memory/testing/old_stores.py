@@ -6,6 +6,10 @@ from pathlib import Path
 
 from session_memory.store.sqlite.connection import connect
 
+_AFTER_22 = (
+    "DELETE FROM schema_migration WHERE version > 22",
+    "PRAGMA user_version = 22",
+)
 _AFTER_21 = (
     "ALTER TABLE session DROP COLUMN place",
     "DELETE FROM schema_migration WHERE version > 21",
@@ -98,6 +102,11 @@ def back_to_version_20(directory: Path) -> None:
 def back_to_version_21(directory: Path) -> None:
     """Before the place of a session was noted; its entries keep the word for it."""
     _run(directory, _AFTER_21)
+
+
+def back_to_version_22(directory: Path) -> None:
+    """Before a session could no longer be its own parent."""
+    _run(directory, _AFTER_22)
 
 
 def _run(directory: Path, statements: tuple[str, ...]) -> None:
