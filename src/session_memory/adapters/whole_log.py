@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Generator, Iterator
+from typing import BinaryIO, cast
 
 import msgspec
 
@@ -32,6 +32,7 @@ from session_memory.adapters.common import (
     read_lines,
 )
 from session_memory.adapters.excerpt import compact_json
+from session_memory.core.cursor import SPAN
 from session_memory.plain_files import UnfitFile, read_plain
 
 Record = dict[str, Json]
@@ -44,6 +45,7 @@ Emit = Callable[[SourceFile, Records, Normalized], None]
 
 WHOLE_CAP = 512 * 1024 * 1024
 """Bytes of one log that are held in memory; lines behind them are counted and passed over."""
+_KEPT = 2 * SPAN
 SIDE_CAP = 16 * 1024 * 1024
 """Most bytes of a file that lies next to a log."""
 _BOM = b"\xef\xbb\xbf"
@@ -113,14 +115,50 @@ def whole_block(path: str, line_cap: int) -> Block:
 
 
 def lines_as_file(lines: Iterator[Line]) -> BinaryIO:
-    """Lines that were made of a log as a file would hold them: what its offsets count in."""
-    stream = io.BytesIO()
-    for line in lines:
-        if line is not None and stream.tell() <= WHOLE_CAP:
-            stream.write(line)
-            stream.write(b"\n")
-    stream.seek(0)
-    return stream
+    """Lines that were made of a log as a file would hold them: what its offsets count in.
+
+    Not all of it is held, as a session may be larger than memory: what lies behind the first and
+    before the last few bytes that were read cannot be read again.
+    """
+    return cast("BinaryIO", _LineFile(line + b"\n" for line in lines if line is not None))
+
+
+class _LineFile(io.RawIOBase):
+    """A stream over lines as they are made; for the hashes of cursors, which are of both ends."""
+
+    def __init__(self, lines: Generator[bytes]) -> None:
+        self._lines = lines
+        self._at = self._end = 0
+        self._head = b""
+        self._held = b""
+        """What lies before `_end`."""
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence != os.SEEK_SET:
+            raise io.UnsupportedOperation("only from its start")
+        self._at = offset
+        return offset
+
+    def read(self, size: int = -1) -> bytes:
+        while (size < 0 or self._end < self._at + size) and (line := next(self._lines, b"")):
+            held = self._held if self._at < self._end else self._held[-_KEPT:]
+            self._held = held + line
+            self._end += len(line)
+            if len(self._head) < _KEPT:
+                self._head = (self._head + line)[:_KEPT]
+        start = self._end - len(self._held)
+        data, first = (
+            (self._held, self._at - start) if self._at >= start else (self._head, self._at)
+        )
+        last = len(data) if size < 0 else first + size
+        if data is self._head and last > len(data):
+            raise io.UnsupportedOperation("that part is no longer held")
+        self._at += len(data[first:last])
+        return data[first:last]
+
+    def close(self) -> None:
+        self._lines.close()  # it may hold a database open
+        super().close()
 
 
 def _no_source(_path: str) -> None:
