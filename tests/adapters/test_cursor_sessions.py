@@ -228,6 +228,16 @@ def test_a_chat_of_the_command_line_has_times_results_and_a_folder(tmp_path: Pat
     assert (said["cwd"], said["model"], said["title.ai"]) == ("/work/shop", "gpt-5", "A chat")
 
 
+def test_an_answer_that_was_left_for_another_is_told_with_the_rest(tmp_path: Path) -> None:
+    log = built()
+    log.write_chat(tmp_path)
+    log.messages[-1] = {"role": "assistant", "content": [{"type": "text", "text": "It works."}]}
+    log.write_chat(tmp_path)  # what was left stays in the database
+    texts = [event.text for event in only_part("cursor", tmp_path).events]
+    assert (texts.count("It fails."), texts.count("It works.")) == (1, 1)
+    assert texts.count("fix the test") == 1
+
+
 def test_the_file_next_to_a_chat_names_its_folder(tmp_path: Path) -> None:
     path = built().write_chat(tmp_path)
     path.with_name("meta.json").write_text(json.dumps({"cwd": "/work/shop", "title": "Carts"}))
@@ -412,6 +422,22 @@ def test_a_session_that_changed_is_read_again_and_drafts_are_none(space: Workspa
     log.write_editor(home)
     report = space.sweep()
     assert (report.ingested, report.events) == (1, 1)
+
+
+def test_of_the_editors_database_only_sessions_are_read(tmp_path: Path) -> None:
+    path = built().write_editor(tmp_path)
+    (alone,) = parse_home("cursor", tmp_path)
+    others = ("checkpointId:s:1", "codeBlockDiff:s:1", "messageRequestContext:s:1")
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("INSERT INTO ItemTable VALUES ('aiService.prompts', 'private words')")
+        for key in others:
+            db.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (key, '{"text": "private words"}'))
+    reader = adapter("cursor")
+    (source,) = reader.discover(str(tmp_path))
+    lines = [line for block in reader.read(source, 0, LINE_CAP) for _, line in block.lines]
+    assert not any(b"private words" in line for line in lines)
+    (bundle,) = parse_home("cursor", tmp_path)
+    assert told(bundle.sessions[0].events) == told(alone.sessions[0].events)
 
 
 def test_a_damaged_message_costs_only_itself(tmp_path: Path) -> None:

@@ -16,6 +16,11 @@ from session_memory.testing.workspace import Workspace
 pytestmark = pytest.mark.rows("CAP-44")
 
 
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
 def busy(seed: int = 1) -> KiroLog:
     log = KiroLog(seed)
     log.prompt("fix the test")
@@ -128,6 +133,19 @@ def test_the_newest_row_of_a_conversation_counts(tmp_path: Path) -> None:
     log.write_row(tmp_path, "/work/second")
     events = only_part("kiro", tmp_path).events
     assert [event.text for event in events][-2:] == ["Done.", "Later."]
+
+
+def test_a_row_that_was_written_anew_adds_only_what_is_new(space: Workspace) -> None:
+    home, log = space.flavor_home("kiro"), busy()
+    log.write_row(home)
+    space.sweep()
+    before = [event.id for event in space.events(log.session_id)]
+    log.say("Later.")
+    log.write_row(home)
+    assert space.sweep().events == 1
+    events = space.events(log.session_id)
+    assert [event.id for event in events][: len(before)] == before
+    assert (events[-1].text, len(events)) == ("Later.", len(before) + 1)
 
 
 def test_the_older_table_is_read_too(tmp_path: Path) -> None:
