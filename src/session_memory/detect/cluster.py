@@ -38,10 +38,14 @@ def cluster(
     if len(few) < FEW:
         evidence = _as_evidence(few)
     elif not single_sessions:
-        counts, second = count_keys(chain(few, everything)), KeyCounts(second=True)
+        counts = count_keys(chain(few, everything))
     del few, everything
-    names = find_names(find_loci(evidence(), counts, second), statuses)
-    fold = Fold(names, second)
+    sessions = evidence()
+    if counts is not None and counts.is_crowded:
+        second = KeyCounts(second=True)
+        sessions = count_again(sessions, counts, second)
+    names = find_names(find_loci(sessions, counts), statuses)
+    fold = Fold(names, second or counts)
     fold.add_all(evidence())
     return candidates_of(fold, statuses, single_sessions=single_sessions)
 
@@ -54,8 +58,20 @@ def count_keys(evidence: Iterable[Mined]) -> KeyCounts:
     """How often the keys of all signals come."""
     counts = KeyCounts()
     for mined in evidence:
-        counts.count(mined)
+        counts.count(mined.repo, mined.signals)
     return counts
+
+
+def count_again(evidence: Iterable[Mined], counts: KeyCounts, second: KeyCounts) -> Iterator[Mined]:
+    """The same sessions; what the first table keeps of them is counted in the second."""
+    for mined in evidence:
+        kept = [
+            signal
+            for signal in mined.signals
+            if signal.pattern not in second.recurring and counts.keeps(mined.repo, signal)
+        ]
+        second.count(mined.repo, kept, words=False)
+        yield mined
 
 
 def candidates_of(fold: Fold, statuses: Statuses, *, single_sessions: bool) -> list[Candidate]:

@@ -13,8 +13,8 @@ from session_memory.core.loop.patterns import (
     SignalType,
     pattern_id,
 )
-from session_memory.detect.survey import KeyCounts
-from session_memory.detect.templates import group_by_words, group_shapes, shape
+from session_memory.detect.survey import KeyCounts, error_shape
+from session_memory.detect.templates import group_by_words, group_shapes
 
 Statuses = Mapping[str, PatternStatus]
 
@@ -64,34 +64,27 @@ class Names(msgspec.Struct):
         return pattern_id(signal.type, renamed), renamed, ""
 
 
-def find_loci(
-    evidence: Iterable[Mined], counts: KeyCounts | None, second: KeyCounts | None = None
-) -> Loci:
-    """What may have near duplicates; with `counts`, only what may recur.
-
-    A `second` table counts again what the first one keeps.
-    """
+def find_loci(evidence: Iterable[Mined], counts: KeyCounts | None) -> Loci:
+    """What may have near duplicates; with `counts`, only what may recur."""
     loci = Loci()
-    noted = second.recurring if second is not None else frozenset[str]()
+    errors, corrections = loci.errors, loci.corrections
     for mined in evidence:
-        recurring: list[Signal] = []
         for signal in mined.signals:
-            if signal.pattern in noted:
-                continue
-            recurs = counts is None or counts.keeps(mined, signal)
-            if recurs:
-                recurring.append(signal)
-            if signal.type == "recurring_error":
-                if signal.locus not in loci.errors and (
+            kind = signal.type
+            if kind == "recurring_error":
+                if signal.locus not in errors and (
                     counts is None or counts.keeps_error(signal.locus)
                 ):
-                    loci.errors.add(signal.locus)
-            elif signal.type == "user_correction":
-                loci.corrections.add(signal.locus)
-            elif recurs and signal.type == "cure" and signal.rule and signal.count:
+                    errors.add(signal.locus)
+            elif kind == "user_correction":
+                corrections.add(signal.locus)
+            elif (
+                kind == "cure"
+                and signal.rule
+                and signal.count
+                and (counts is None or counts.keeps(mined.repo, signal))
+            ):
                 loci.cures.setdefault(signal.locus, set()).add(signal.pattern)
-        if second is not None and recurring:
-            second.count(msgspec.structs.replace(mined, signals=tuple(recurring)), words=False)
     return loci
 
 
@@ -99,7 +92,7 @@ def find_names(loci: Loci, statuses: Statuses) -> Names:
     """The names of everything that has near duplicates."""
     by_shape: dict[tuple[str, ...], list[str]] = {}
     for locus in loci.errors:
-        by_shape.setdefault(shape(locus, masked=True), []).append(locus)
+        by_shape.setdefault(error_shape(locus), []).append(locus)
     errors = [group.members for group in group_shapes(by_shape)]
     cures = {
         locus: known_first(sorted(patterns), statuses) for locus, patterns in loci.cures.items()
