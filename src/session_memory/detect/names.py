@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -10,20 +11,21 @@ from session_memory.core.loop.patterns import (
     Mined,
     PatternStatus,
     Signal,
-    SignalType,
     pattern_id,
 )
 from session_memory.detect.survey import KeyCounts, error_shape
 from session_memory.detect.templates import group_by_words, group_shapes
 
 Statuses = Mapping[str, PatternStatus]
+_cached_id = lru_cache(maxsize=1024)(pattern_id)  # thousands of near duplicates share one
 
 
 class Loci(msgspec.Struct):
     """What may have near duplicates in any part of the evidence."""
 
-    errors: set[str] = msgspec.field(default_factory=lambda: set[str]())
-    corrections: set[str] = msgspec.field(default_factory=lambda: set[str]())
+    errors: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
+    """Locus to pattern."""
+    corrections: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
     cures: dict[str, set[str]] = msgspec.field(default_factory=lambda: dict[str, set[str]]())
     """Of cures that are rules: locus to the patterns that worked."""
 
@@ -61,7 +63,7 @@ class Names(msgspec.Struct):
         renamed = names.get(locus)
         if renamed is None or renamed == locus:
             return signal.pattern, locus, ""
-        return pattern_id(signal.type, renamed), renamed, ""
+        return _cached_id(signal.type, renamed), renamed, ""
 
 
 def find_loci(evidence: Iterable[Mined], counts: KeyCounts | None) -> Loci:
@@ -75,9 +77,9 @@ def find_loci(evidence: Iterable[Mined], counts: KeyCounts | None) -> Loci:
                 if signal.locus not in errors and (
                     counts is None or counts.keeps_error(signal.locus)
                 ):
-                    errors.add(signal.locus)
+                    errors[signal.locus] = signal.pattern
             elif kind == "user_correction":
-                corrections.add(signal.locus)
+                corrections[signal.locus] = signal.pattern
             elif (
                 kind == "cure"
                 and signal.rule
@@ -98,8 +100,8 @@ def find_names(loci: Loci, statuses: Statuses) -> Names:
         locus: known_first(sorted(patterns), statuses) for locus, patterns in loci.cures.items()
     }
     return Names(
-        errors=_common_loci("recurring_error", errors, statuses),
-        corrections=_common_loci("user_correction", group_by_words(loci.corrections), statuses),
+        errors=_common_loci(errors, loci.errors, statuses),
+        corrections=_common_loci(group_by_words(loci.corrections), loci.corrections, statuses),
         cures=cures,
         cured={name: cures[locus] for locus, names in loci.cures.items() for name in names},
     )
@@ -114,12 +116,12 @@ def known_first(patterns: Iterable[str], statuses: Statuses) -> str:
 
 
 def _common_loci(
-    signal_type: SignalType, groups: list[list[str]], statuses: Statuses
+    groups: list[list[str]], patterns: Mapping[str, str], statuses: Statuses
 ) -> dict[str, str]:
     """Locus to the locus it is counted under, for those that have near duplicates."""
 
     def precedence(locus: str) -> tuple[bool, bool, str]:
-        status = statuses.get(pattern_id(signal_type, locus))
+        status = statuses.get(patterns[locus])
         return status in (None, "candidate"), status is None, locus
 
     common: dict[str, str] = {}
