@@ -29,6 +29,26 @@ class Loci(msgspec.Struct):
     cures: dict[str, set[str]] = msgspec.field(default_factory=lambda: dict[str, set[str]]())
     """Of cures that are rules: locus to the patterns that worked."""
 
+    def add(self, mined: Mined, counts: KeyCounts | None = None) -> None:
+        """Add those of a session; with `counts`, only what may recur."""
+        errors = self.errors
+        for signal in mined.signals:
+            kind = signal.type
+            if kind == "recurring_error":
+                if signal.locus not in errors and (
+                    counts is None or counts.keeps_error(signal.locus)
+                ):
+                    errors[signal.locus] = signal.pattern
+            elif kind == "user_correction":
+                self.corrections[signal.locus] = signal.pattern
+            elif (
+                kind == "cure"
+                and signal.rule
+                and signal.count
+                and (counts is None or counts.keeps(mined.repo, signal))
+            ):
+                self.cures.setdefault(signal.locus, set()).add(signal.pattern)
+
     def join(self, other: Loci) -> None:
         """Add those of another part."""
         self.errors |= other.errors
@@ -66,27 +86,11 @@ class Names(msgspec.Struct):
         return _cached_id(signal.type, renamed), renamed, ""
 
 
-def find_loci(evidence: Iterable[Mined], counts: KeyCounts | None) -> Loci:
+def find_loci(evidence: Iterable[Mined], counts: KeyCounts | None = None) -> Loci:
     """What may have near duplicates; with `counts`, only what may recur."""
     loci = Loci()
-    errors, corrections = loci.errors, loci.corrections
     for mined in evidence:
-        for signal in mined.signals:
-            kind = signal.type
-            if kind == "recurring_error":
-                if signal.locus not in errors and (
-                    counts is None or counts.keeps_error(signal.locus)
-                ):
-                    errors[signal.locus] = signal.pattern
-            elif kind == "user_correction":
-                corrections[signal.locus] = signal.pattern
-            elif (
-                kind == "cure"
-                and signal.rule
-                and signal.count
-                and (counts is None or counts.keeps(mined.repo, signal))
-            ):
-                loci.cures.setdefault(signal.locus, set()).add(signal.pattern)
+        loci.add(mined, counts)
     return loci
 
 
