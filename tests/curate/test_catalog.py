@@ -138,6 +138,19 @@ def test_what_is_written_is_read_and_one_decision_changes_one_file_and_the_index
     ]
 
 
+def test_a_file_is_parsed_again_only_when_its_text_changed(tmp_path: Path) -> None:
+    decided(tmp_path)
+    before = read_catalog(tmp_path).patterns
+    assert all(read_catalog(tmp_path).patterns[name] is before[name] for name in before)
+    file = tmp_path / "catalog" / "p1.toml"
+    seen, old = file.stat(), before["p1"].text
+    file.write_text(file.read_text().replace(old, old.swapcase()))  # as long, in the same file
+    os.utime(file, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    now = read_catalog(tmp_path).patterns
+    assert now["p1"].text == old.swapcase()
+    assert now["p2"] is before["p2"]
+
+
 def test_nothing_there_is_an_empty_catalog_and_reading_makes_nothing(tmp_path: Path) -> None:
     assert read_catalog(tmp_path / "none") == Catalog()
     assert list(tmp_path.glob("none*")) == []

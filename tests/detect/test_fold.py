@@ -12,7 +12,7 @@ from tests.detect.digests import mined, signal
 from session_memory.core.loop.patterns import Candidate, Mined, Signal
 from session_memory.core.schema import RuleStatement
 from session_memory.detect import cluster as cluster_of_many
-from session_memory.detect.cluster import candidates_of, cluster, count_keys
+from session_memory.detect.cluster import candidates_of, cluster, count_again, survey
 from session_memory.detect.fold import Fold
 from session_memory.detect.names import Loci, find_loci, find_names
 from session_memory.detect.survey import KeyCounts
@@ -101,7 +101,13 @@ def test_counting_in_parts_and_leaving_out_what_is_single_changes_nothing(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cluster_of_many, "FEW", 1)  # as where there are more than fit in memory
         assert cluster(lambda: evidence) == checked
-    counts = count_keys(evidence)
+        patch.setattr(cluster_of_many, "MANY_ERRORS", 1)
+        assert cluster(lambda: evidence) == checked
+        patch.undo()
+        patch.setattr(cluster_of_many, "FEW", 1)
+        patch.setattr(KeyCounts, "is_crowded", True)
+        assert cluster(lambda: evidence) == checked
+    counts, _ = survey(evidence, lambda: evidence)
     chance.shuffle(made)  # pyright: ignore
     parts = [[one for family in made[at::3] for one in family] for at in range(3)]
     assert in_parts(parts, counts) == checked
@@ -126,9 +132,10 @@ def test_what_never_recurs_is_not_kept() -> None:
     evidence = [unlike(at) for at in range(2000)]
     both = signal("failing_command", "git push <args>")
     evidence += [mined(at, both) for at in (3000, 3001)]
-    counts, second = count_keys(evidence), KeyCounts(second=True)
-    names = find_names(find_loci(evidence, counts, second), {})
-    fold = Fold(names, second)
-    fold.add_all(evidence)
-    assert len(fold.tallies) < 20  # two keys in one place of the table keep a few
+    counts, second = survey(evidence, lambda: evidence)[0], KeyCounts(second=True)
+    names = find_names(find_loci(count_again(evidence, counts, second), counts), {})
+    for table in (counts, second):
+        fold = Fold(names, table)
+        fold.add_all(evidence)
+        assert len(fold.tallies) < 20  # two keys in one place of the table keep a few
     assert [one.locus for one in cluster(lambda: evidence)] == ["git push <args>"]

@@ -18,3 +18,11 @@ def test_neighbours_in_a_byte_are_counted_apart() -> None:
 
 def test_a_table_is_small_enough_for_the_process_of_the_page() -> None:
     assert len(KeyCounts().to_bytes()) == 4 << 20
+
+
+def test_a_table_is_crowded_when_a_tenth_of_it_is_taken() -> None:
+    counts = KeyCounts()
+    counts.add(range(0, 1_600_000, 4))
+    assert not counts.is_crowded
+    counts.add(range(1_600_000, 1_700_000, 4))
+    assert counts.is_crowded

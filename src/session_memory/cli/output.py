@@ -46,11 +46,12 @@ _UNSAFE_JSON = compiled(f"[\x7f-\x9f{HIDING}]")
 
 def to_json(value: Mapping[str, object] | msgspec.Struct, *, indent: int = 0) -> str:
     """One JSON object that carries the version of its shape and no raw control character."""
-    fields = msgspec.to_builtins(value, str_keys=True)
+    fields = value if isinstance(value, dict) else msgspec.to_builtins(value, str_keys=True)
     try:
         encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **fields})
     except UnicodeEncodeError:  # a path of this machine with bytes that are no UTF-8
-        encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **storable(fields)})
+        plain = storable(msgspec.to_builtins(value, str_keys=True))
+        encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **plain})
     if indent:
         encoded = msgspec.json.format(encoded, indent=indent)
     return _UNSAFE_JSON.sub(json_escape, encoded.decode("utf-8"))

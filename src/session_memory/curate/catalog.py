@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +29,7 @@ PROPOSALS = "proposals.json"
 HEAD = "# A rule of session-memory. Edit `text` by hand, then `session-memory rules approve` it.\n"
 INDEX_HEAD = "# Made from the files beside it; edits here are overwritten.\n"
 
+_PARSED = 1024  # texts, of some kilobytes each
 # What a basic string of TOML cannot hold, and what a reader could not see.
 _ESCAPED = re.compile(f'[\\x00-\\x1f\\x7f-\\x9f"\\\\{HIDING}]')
 _ESCAPED_LINES = re.compile(f'[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f"\\\\{HIDING}]')
@@ -38,8 +40,13 @@ def to_text(pattern: Pattern) -> str:
     return HEAD + "\n".join(_table(msgspec.to_builtins(pattern), "")) + "\n"
 
 
+@lru_cache(maxsize=_PARSED)
 def from_text(text: str) -> Pattern:
-    """The pattern in the text of a file; raises ValueError where there is none."""
+    """The pattern in the text of a file; raises ValueError where there is none.
+
+    A command reads the files several times, before and after each decision, and parses each text
+    once: most of them did not change.
+    """
     return msgspec.convert(tomllib.loads(text), Pattern)
 
 
@@ -69,12 +76,17 @@ def read_catalog(data: Path) -> Catalog:
 def missing(data: Path, catalog: Catalog) -> tuple[str, ...]:
     """Patterns that the index names and that have no file any more."""
     try:
-        table = tomllib.loads((data / FOLDER / INDEX).read_text(encoding="utf-8"))
-        rows = msgspec.convert(table.get("patterns", []), list[dict[str, Any]])
+        names = _indexed((data / FOLDER / INDEX).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):  # it is made again with the next decision
         return ()
-    names = {str(row.get("id")) for row in rows}
-    return tuple(sorted(names - set(catalog.patterns)))
+    return tuple(sorted(names - catalog.patterns.keys()))
+
+
+@lru_cache(maxsize=1)
+def _indexed(text: str) -> frozenset[str]:
+    """The patterns that the text of an index names."""
+    rows = msgspec.convert(tomllib.loads(text).get("patterns", []), list[dict[str, Any]])
+    return frozenset(str(row.get("id")) for row in rows)
 
 
 @contextmanager

@@ -73,9 +73,7 @@ def _advised(candidate: Candidate, reason: str, met: Mapping[str, Candidate]) ->
     return replace(candidate, left_out=reason, sure="" if reason else _sure(candidate, met))
 
 
-def _reason(
-    candidate: Candidate, ruled: set[str], cured: set[str], best: Mapping[tuple[str, ...], str]
-) -> str:
+def _reason(candidate: Candidate, ruled: set[str], cured: set[str], best: frozenset[str]) -> str:
     if not candidate.rule:
         if candidate.kind == "problem" and candidate.locus in cured:
             return _WITH_CURE
@@ -88,8 +86,7 @@ def _reason(
         return _WITH_PROBLEM
     if candidate.type != "stated_rule" and _is_past(candidate):
         return _MOVED_ON
-    is_check = candidate.type == "verified_recipe"
-    if is_check and not any(best.get(key) == candidate.id for key in _uses(candidate)):
+    if candidate.type == "verified_recipe" and candidate.id not in best:
         return _OTHER_CHECK
     return ""
 
@@ -121,8 +118,8 @@ def _sessions_there(problem: Candidate, cure: Candidate) -> int:
     return sum(problem.repos.get(repo, 0) for repo in cure.repos)
 
 
-def _best_checks(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], str]:
-    """For every project, directory and kind of check, the one that most sessions pass of late."""
+def _best_checks(candidates: Sequence[Candidate]) -> frozenset[str]:
+    """Ids: for every project, directory and kind of check, what most sessions pass of late."""
     checks = [check for check in candidates if check.type == "verified_recipe" and check.rule]
     # Without a directory it is the same check, run by a shell that was there already.
     placed = {
@@ -137,7 +134,7 @@ def _best_checks(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], str]:
             # The weight halves every month, whatever the current date: projects change their tools.
             weight = log2(sessions) + (check.last_seen or 0) / _MONTH_MS
             best[key] = max(best.get(key, (-1.0, "")), (weight, check.id))
-    return {key: name for key, (_, name) in best.items()}
+    return frozenset(name for _, name in best.values())
 
 
 def _uses(check: Candidate) -> dict[tuple[str, ...], int]:

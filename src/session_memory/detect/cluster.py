@@ -1,8 +1,8 @@
 """Signals of many sessions counted into candidates: by type and locus, near duplicates joined.
 
-Three passes over the evidence, each of which can be made over its parts and put together: count
-keys, find what has near duplicates, count what may recur. So memory grows with what recurs. Few
-sessions are read once and need no first pass.
+Two passes over the evidence, each of which can be made over its parts and put together: one counts
+keys and finds what has near duplicates, one counts what may recur. So memory grows with what
+recurs. Few sessions are read once, and very many a third time.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from itertools import chain, islice
 from session_memory.core.loop.patterns import Candidate, Mined
 from session_memory.detect.fold import Fold
 from session_memory.detect.loci import command_locus
-from session_memory.detect.names import Statuses, find_loci, find_names
+from session_memory.detect.names import Loci, Statuses, find_loci, find_names
 from session_memory.detect.survey import KeyCounts
 
 FEW = 2000
 """Sessions whose signals are kept while they are counted: some ten megabytes."""
+MANY_ERRORS = 100_000
+"""Errors that are kept while it is not known which recur: some thirty megabytes."""
 Evidence = Callable[[], Iterable[Mined]]
 """Mined sessions, the newest first; a session and its sub-agents follow each other."""
 
@@ -31,17 +33,18 @@ def cluster(
     patterns named before: of near duplicates the known one keeps its name, and first of all the one
     that was decided on.
     """
-    statuses = statuses or {}
+    statuses, counts = statuses or {}, None
     everything = iter(evidence())
     few = tuple(islice(everything, FEW))
-    counts = second = None
     if len(few) < FEW:
         evidence = _as_evidence(few)
-    elif not single_sessions:
-        counts, second = count_keys(chain(few, everything)), KeyCounts(second=True)
+        loci = find_loci(few)
+    elif single_sessions:
+        loci = find_loci(chain(few, everything))
+    else:
+        counts, loci = survey(chain(few, everything), evidence)
     del few, everything
-    names = find_names(find_loci(evidence(), counts, second), statuses)
-    fold = Fold(names, second)
+    fold = Fold(find_names(loci, statuses), counts)
     fold.add_all(evidence())
     return candidates_of(fold, statuses, single_sessions=single_sessions)
 
@@ -50,12 +53,32 @@ def _as_evidence(sessions: Sequence[Mined]) -> Evidence:
     return lambda: sessions
 
 
-def count_keys(evidence: Iterable[Mined]) -> KeyCounts:
-    """How often the keys of all signals come."""
-    counts = KeyCounts()
+def survey(sessions: Iterable[Mined], evidence: Evidence) -> tuple[KeyCounts, Loci]:
+    """Which keys recur, and what may have near duplicates, of all sessions.
+
+    Where that is very much, all sessions are read again, for what may recur alone.
+    """
+    counts, loci = KeyCounts(), Loci()
+    for mined in sessions:
+        counts.count(mined.repo, mined.signals)
+        if len(loci.errors) < MANY_ERRORS:
+            loci.add(mined)
+    if len(loci.errors) < MANY_ERRORS and not counts.is_crowded:
+        return counts, loci
+    second = KeyCounts(second=True)
+    return second, find_loci(count_again(evidence(), counts, second), counts)
+
+
+def count_again(evidence: Iterable[Mined], counts: KeyCounts, second: KeyCounts) -> Iterator[Mined]:
+    """The same sessions; what the first table keeps of them is counted in the second."""
     for mined in evidence:
-        counts.count(mined)
-    return counts
+        kept = [
+            signal
+            for signal in mined.signals
+            if signal.pattern not in second.recurring and counts.keeps(mined.repo, signal)
+        ]
+        second.count(mined.repo, kept, words=False)
+        yield mined
 
 
 def candidates_of(fold: Fold, statuses: Statuses, *, single_sessions: bool) -> list[Candidate]:

@@ -81,12 +81,12 @@ class Fold:
                 if signal.tried:
                     tried.add(tally)
         for tally, count in shown.items():
-            tally.close(count, tally in tried, *origin)
+            tally.close(count, tally in tried, origin)
         for repo, at in ended.items():
             self.ended.setdefault(repo, array("q")).append(at)
 
     def _keeps(self, mined: Mined, signal: Signal) -> bool:
-        if self._counts is None or self._counts.keeps(mined, signal):
+        if self._counts is None or self._counts.keeps(mined.repo, signal):
             return True
         if signal.type == "recurring_error":
             return signal.locus in self._names.errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -10,22 +11,43 @@ from session_memory.core.loop.patterns import (
     Mined,
     PatternStatus,
     Signal,
-    SignalType,
     pattern_id,
 )
-from session_memory.detect.survey import KeyCounts
-from session_memory.detect.templates import group_by_words, group_shapes, shape
+from session_memory.detect.survey import KeyCounts, error_shape
+from session_memory.detect.templates import group_by_words, group_shapes
 
 Statuses = Mapping[str, PatternStatus]
+_cached_id = lru_cache(maxsize=1024)(pattern_id)  # thousands of near duplicates share one
 
 
 class Loci(msgspec.Struct):
     """What may have near duplicates in any part of the evidence."""
 
-    errors: set[str] = msgspec.field(default_factory=lambda: set[str]())
-    corrections: set[str] = msgspec.field(default_factory=lambda: set[str]())
+    errors: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
+    """Locus to pattern."""
+    corrections: dict[str, str] = msgspec.field(default_factory=lambda: dict[str, str]())
     cures: dict[str, set[str]] = msgspec.field(default_factory=lambda: dict[str, set[str]]())
     """Of cures that are rules: locus to the patterns that worked."""
+
+    def add(self, mined: Mined, counts: KeyCounts | None = None) -> None:
+        """Add those of a session; with `counts`, only what may recur."""
+        errors = self.errors
+        for signal in mined.signals:
+            kind = signal.type
+            if kind == "recurring_error":
+                if signal.locus not in errors and (
+                    counts is None or counts.keeps_error(signal.locus)
+                ):
+                    errors[signal.locus] = signal.pattern
+            elif kind == "user_correction":
+                self.corrections[signal.locus] = signal.pattern
+            elif (
+                kind == "cure"
+                and signal.rule
+                and signal.count
+                and (counts is None or counts.keeps(mined.repo, signal))
+            ):
+                self.cures.setdefault(signal.locus, set()).add(signal.pattern)
 
     def join(self, other: Loci) -> None:
         """Add those of another part."""
@@ -61,37 +83,14 @@ class Names(msgspec.Struct):
         renamed = names.get(locus)
         if renamed is None or renamed == locus:
             return signal.pattern, locus, ""
-        return pattern_id(signal.type, renamed), renamed, ""
+        return _cached_id(signal.type, renamed), renamed, ""
 
 
-def find_loci(
-    evidence: Iterable[Mined], counts: KeyCounts | None, second: KeyCounts | None = None
-) -> Loci:
-    """What may have near duplicates; with `counts`, only what may recur.
-
-    A `second` table counts again what the first one keeps.
-    """
+def find_loci(evidence: Iterable[Mined], counts: KeyCounts | None = None) -> Loci:
+    """What may have near duplicates; with `counts`, only what may recur."""
     loci = Loci()
-    noted = second.recurring if second is not None else frozenset[str]()
     for mined in evidence:
-        recurring: list[Signal] = []
-        for signal in mined.signals:
-            if signal.pattern in noted:
-                continue
-            recurs = counts is None or counts.keeps(mined, signal)
-            if recurs:
-                recurring.append(signal)
-            if signal.type == "recurring_error":
-                if signal.locus not in loci.errors and (
-                    counts is None or counts.keeps_error(signal.locus)
-                ):
-                    loci.errors.add(signal.locus)
-            elif signal.type == "user_correction":
-                loci.corrections.add(signal.locus)
-            elif recurs and signal.type == "cure" and signal.rule and signal.count:
-                loci.cures.setdefault(signal.locus, set()).add(signal.pattern)
-        if second is not None and recurring:
-            second.count(msgspec.structs.replace(mined, signals=tuple(recurring)), words=False)
+        loci.add(mined, counts)
     return loci
 
 
@@ -99,14 +98,14 @@ def find_names(loci: Loci, statuses: Statuses) -> Names:
     """The names of everything that has near duplicates."""
     by_shape: dict[tuple[str, ...], list[str]] = {}
     for locus in loci.errors:
-        by_shape.setdefault(shape(locus, masked=True), []).append(locus)
+        by_shape.setdefault(error_shape(locus), []).append(locus)
     errors = [group.members for group in group_shapes(by_shape)]
     cures = {
         locus: known_first(sorted(patterns), statuses) for locus, patterns in loci.cures.items()
     }
     return Names(
-        errors=_common_loci("recurring_error", errors, statuses),
-        corrections=_common_loci("user_correction", group_by_words(loci.corrections), statuses),
+        errors=_common_loci(errors, loci.errors, statuses),
+        corrections=_common_loci(group_by_words(loci.corrections), loci.corrections, statuses),
         cures=cures,
         cured={name: cures[locus] for locus, names in loci.cures.items() for name in names},
     )
@@ -121,12 +120,12 @@ def known_first(patterns: Iterable[str], statuses: Statuses) -> str:
 
 
 def _common_loci(
-    signal_type: SignalType, groups: list[list[str]], statuses: Statuses
+    groups: list[list[str]], patterns: Mapping[str, str], statuses: Statuses
 ) -> dict[str, str]:
     """Locus to the locus it is counted under, for those that have near duplicates."""
 
     def precedence(locus: str) -> tuple[bool, bool, str]:
-        status = statuses.get(pattern_id(signal_type, locus))
+        status = statuses.get(patterns[locus])
         return status in (None, "candidate"), status is None, locus
 
     common: dict[str, str] = {}

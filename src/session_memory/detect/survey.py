@@ -7,25 +7,27 @@ place of the table, so some signals are kept for nothing: that costs memory and 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from zlib import crc32
 
-from session_memory.core.loop.patterns import Mined, Signal
+from session_memory.core.loop.patterns import Signal
 from session_memory.detect.templates import ANY, branch_of, is_similar_count, shape
 
 _BITS = 24
 _PLACES = 1 << _BITS  # two bits each, so that a table takes 4 MB
 _IN_BYTE = 4
 _KEY_BITS = 32
-_ANY_WORD = -1
-_MOST_RECURRING = 65_536
+_MOST_RECURRING = 131_072
+_CACHED_SHAPES = 65_536
+_LEAST_EMPTY = 0.9  # of its bytes: fewer than 3 keys of 100 then share a place with another one
 
 
 class KeyCounts:
     """How often each key came: never, once, or more often."""
 
-    __slots__ = ("_shift", "_table", "recurring")
+    __slots__ = ("_recurring_words", "_shift", "_table", "recurring")
 
     def __init__(self, *, second: bool = False) -> None:
         """A second table has other collisions than the first, so that both together keep less."""
@@ -33,6 +35,7 @@ class KeyCounts:
         self._shift = _KEY_BITS - _BITS if second else 0
         self.recurring: set[str] = set()
         """Some patterns all keys of which recur: most signals are of one, and need no look."""
+        self._recurring_words: set[tuple[int, ...]] = set()
 
     @classmethod
     def of_recurring(cls, keys: Iterable[int]) -> KeyCounts:
@@ -49,27 +52,38 @@ class KeyCounts:
     @classmethod
     def from_bytes(cls, table: bytes) -> KeyCounts:
         """What `to_bytes` gave, of a first table."""
-        counts = cls.__new__(cls)
-        counts._table, counts._shift, counts.recurring = bytearray(table), 0, set()
+        counts = cls()
+        counts._table = bytearray(table)
         return counts
 
-    def count(self, mined: Mined, *, words: bool = True) -> None:
-        """Count what a session shows; of errors, their words too."""
-        self.add(session_keys(mined, self.recurring, words=words))
-        for signal in mined.signals:
-            if (
-                signal.pattern not in self.recurring
-                and not signal.about
-                and signal.said is None
-                and len(self.recurring) < _MOST_RECURRING
-                and self.recurs(_hash(signal.pattern))
-                and (
-                    not words
-                    or signal.type != "recurring_error"
-                    or all(key == _ANY_WORD or self.recurs(key) for key in error_keys(signal.locus))
-                )
-            ):
-                self.recurring.add(signal.pattern)
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many places are taken that keys share them often, which keeps too much."""
+        return self._table.count(0) < len(self._table) * _LEAST_EMPTY
+
+    def count(self, repo: str | None, signals: Iterable[Signal], *, words: bool = True) -> None:
+        """Count what a session in a repository shows; of errors, their words too."""
+        recurring = self.recurring
+        unknown = [signal for signal in signals if signal.pattern not in recurring]
+        if not unknown:
+            return
+        self.add(pattern_keys(repo, unknown))
+        if words:
+            for keys in word_keys(unknown):
+                if keys not in self._recurring_words:
+                    self.add(keys)
+                    if all(map(self.recurs, keys)):
+                        self._recurring_words.add(keys)
+        if len(recurring) < _MOST_RECURRING:
+            recurring.update(signal.pattern for signal in unknown if self._settles(signal, words))
+
+    def _settles(self, signal: Signal, words: bool) -> bool:
+        """Whether all keys of a pattern recur, so that its next signals need no look."""
+        if signal.about or signal.said is not None or not self.recurs(_hash(signal.pattern)):
+            return False
+        if not words or signal.type != "recurring_error":
+            return True
+        return error_keys(signal.locus) in self._recurring_words
 
     def add(self, keys: Iterable[int]) -> None:
         """Count these keys."""
@@ -85,12 +99,12 @@ class KeyCounts:
         slot = key >> self._shift & _PLACES - 1
         return self._table[slot // _IN_BYTE] >> slot % _IN_BYTE * 2 & 3 > 1
 
-    def keeps(self, mined: Mined, signal: Signal) -> bool:
+    def keeps(self, repo: str | None, signal: Signal) -> bool:
         """Whether a second session may show the same, near duplicates left aside."""
         if signal.pattern in self.recurring:
             return True
         table, shift = self._table, self._shift
-        for key in signal_keys(mined, signal):
+        for key in signal_keys(repo, signal):
             slot = key >> shift & _PLACES - 1
             if table[slot // _IN_BYTE] >> slot % _IN_BYTE * 2 & 3 > 1:
                 return True
@@ -105,36 +119,37 @@ class KeyCounts:
         branch, *words = error_keys(locus)
         if not self.recurs(branch):
             return False
-        shared = sum(key == _ANY_WORD or self.recurs(key) for key in words)
-        return is_similar_count(shared, len(words))
+        length = len(error_shape(locus))
+        variable = length - len(words)
+        return is_similar_count(variable + sum(map(self.recurs, words)), length)
 
 
-def session_keys(mined: Mined, recurring: Container[str] = (), *, words: bool = True) -> list[int]:
-    """What to count of a session, without patterns that are known to recur.
+def session_keys(repo: str | None, signals: Sequence[Signal]) -> list[int]:
+    """All that is counted of a session in a repository."""
+    return [*chain.from_iterable(word_keys(signals)), *pattern_keys(repo, signals)]
+
+
+def pattern_keys(repo: str | None, signals: Iterable[Signal]) -> set[int]:
+    """What to count of a session, but for the words of errors."""
+    return {key for signal in signals for key in signal_keys(repo, signal)}
+
+
+def word_keys(signals: Iterable[Signal]) -> list[tuple[int, ...]]:
+    """What to count of the words of each error.
 
     Each error of a session counts on its own: two that are alike make one group, which must be
     kept or left out as a whole.
     """
-    pattern_keys: set[int] = set()
-    errors: set[str] = set()
-    keys: list[int] = []
-    for signal in mined.signals:
-        if signal.pattern in recurring:
-            continue
-        pattern_keys.update(signal_keys(mined, signal))
-        if words and signal.type == "recurring_error" and signal.locus not in errors:
-            errors.add(signal.locus)
-            keys += [key for key in error_keys(signal.locus) if key != _ANY_WORD]
-    keys += pattern_keys
-    return keys
+    errors = {signal.locus: None for signal in signals if signal.type == "recurring_error"}
+    return list(map(error_keys, errors))
 
 
-def signal_keys(mined: Mined, signal: Signal) -> tuple[int, ...]:
+def signal_keys(repo: str | None, signal: Signal) -> tuple[int, ...]:
     """Equal for signals that may end up in one candidate; of errors, those with one locus."""
     if signal.said is not None:
         # Statements are compared within a project, and wishes that have a name everywhere.
         intent = signal.said.intent
-        return (_hash(f"intent\0{intent}" if intent else f"said\0{mined.repo}"),)
+        return (_hash(f"intent\0{intent}" if intent else f"said\0{repo}"),)
     if not signal.about:
         return (crc32(signal.pattern.encode("utf-8", "surrogatepass")),)
     # Of a cure the problem may be renamed: near duplicates of an error are in one branch.
@@ -144,24 +159,28 @@ def signal_keys(mined: Mined, signal: Signal) -> tuple[int, ...]:
     return (branch, start) if signal.rule and signal.type == "cure" else (branch,)
 
 
-@lru_cache(maxsize=_MOST_RECURRING)  # every pass over the evidence asks again
 def error_keys(locus: str) -> tuple[int, ...]:
-    """The key of an error's branch, then one for each of its words at its place."""
-    return _shape_keys(shape(locus, masked=True))
+    """The key of an error's branch, then one for each constant word at its place."""
+    return _shape_keys(error_shape(locus))
+
+
+@lru_cache(maxsize=_CACHED_SHAPES)  # every pass over the evidence asks again
+def error_shape(locus: str) -> tuple[str, ...]:
+    """The words of an error, with one placeholder for every word that varies."""
+    return shape(locus, masked=True)
 
 
 @lru_cache(maxsize=16_384)
 def _shape_keys(words: tuple[str, ...]) -> tuple[int, ...]:
     start = _hash(repr(branch_of(words)))
     return start, *(
-        _ANY_WORD if word == ANY else _hash(word, start + place)
-        for place, word in enumerate(words, 1)
+        _hash(word, start + place) for place, word in enumerate(words, 1) if word != ANY
     )
 
 
 @lru_cache(maxsize=16_384)
 def _branch_key(locus: str, start: int) -> int:
-    return _hash(repr(branch_of(shape(locus, masked=True))), start)
+    return _hash(repr(branch_of(error_shape(locus))), start)
 
 
 def _hash(text: str, start: int = 0) -> int:

@@ -27,9 +27,11 @@ QUOTES = 3
 _UNITS = 1_000_000_000
 """Dollars and minutes are summed in billionths: sums of fractions depend on their order."""
 
-_Quoted = tuple[int, str, str, int, int | None]
-"""(age, session, text, event or -1, time), sorted; made into a Quote when it is shown."""
+_Quoted = tuple[int, str, str, int, bool]
+"""(minus its time, session, text, event or -1, whether the time is known), in a complete order."""
 
+Origin = tuple[str, str | None]
+"""The flavour and the repository of a session."""
 SingleSignal = tuple[Mined, Signal]
 """A signal with its session."""
 
@@ -41,11 +43,8 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
     type: SignalType
     locus: str
     about: str
-    frequency: int = 0
-    spread: dict[int, int] = {}
-    """Occurrences in a session, to how many sessions had them."""
-    flavors: dict[str, int] = {}
-    repos: dict[str, int] = {}
+    seen: dict[tuple[int, str, str | None], int] = {}
+    """(occurrences in a session, its flavour, its repository) to how many sessions had these."""
     tried: int = 0
     patterns: set[str] = set()
     """Ids of the signals that are counted here."""
@@ -63,7 +62,7 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
     @property
     def sessions(self) -> int:
         """How many sessions show it."""
-        return sum(self.spread.values())
+        return sum(self.seen.values())
 
     def add(self, mined: Mined, signal: Signal) -> None:
         """Add what a signal says; `close` counts its session."""
@@ -71,15 +70,17 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
         if not count:
             return  # a cure that did not work is no occurrence of its pattern
         self.patterns.add(signal.pattern)
-        if signal.rule:
-            self.rules[signal.rule] = self.rules.get(signal.rule, 0) + count
+        if rule := signal.rule:
+            self.rules[rule] = self.rules.get(rule, 0) + count
             if signal.about:
                 self.abouts[signal.about] = self.abouts.get(signal.about, 0) + count
         if signal.usd is not None:
             self.usd = (self.usd or 0) + round(signal.usd * _UNITS)
         if signal.minutes:
             self.minutes += round(signal.minutes * _UNITS)
-        at = signal.at if signal.at is not None else mined.at
+        at = signal.at
+        if at is None:
+            at = mined.at
         if at is not None:
             if self.first is None or at < self.first:
                 self.first = at
@@ -93,32 +94,23 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
             # Skip quotes older than every quote already kept: most sessions come newest first.
             if len(quotes) < QUOTES or age <= quotes[-1][0]:
                 seq = -1 if signal.seq is None else signal.seq
-                _keep(quotes, (age, mined.external_id, signal.quote, seq, at))
+                _keep(quotes, (age, mined.external_id, signal.quote, seq, at is not None))
 
-    def close(self, count: int, tried: bool, flavor: str, repo: str | None) -> None:
+    def close(self, count: int, tried: bool, origin: Origin) -> None:
         """Count a session, with its sub-agents: how often it showed this, and where it ran."""
-        self.tried += tried
-        if not count:
-            return
-        self.frequency += count
-        self.spread[count] = self.spread.get(count, 0) + 1
-        self.flavors[flavor] = self.flavors.get(flavor, 0) + 1
-        if repo:
-            self.repos[repo] = self.repos.get(repo, 0) + 1
+        if tried:
+            self.tried += 1
+        if count:
+            key = count, *origin
+            self.seen[key] = self.seen.get(key, 0) + 1
 
     def join(self, other: Tally) -> None:
         """Add the totals of other sessions."""
-        self.frequency += other.frequency
         self.tried += other.tried
         self.patterns |= other.patterns
-        _add(self.spread, other.spread)
-        for mine, theirs in (
-            (self.flavors, other.flavors),
-            (self.repos, other.repos),
-            (self.rules, other.rules),
-            (self.abouts, other.abouts),
-        ):
-            _add(mine, theirs)
+        _add(self.seen, other.seen)
+        _add(self.rules, other.rules)
+        _add(self.abouts, other.abouts)
         if other.usd is not None:
             self.usd = (self.usd or 0) + other.usd
         self.minutes += other.minutes
@@ -134,18 +126,26 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
         for about, count in self.abouts.items():
             _add(abouts, {errors.get(about, about): count})
         problems = most_common(abouts)
+        spread: dict[int, int] = {}
+        flavors: dict[str, int] = {}
+        repos: dict[str, int] = {}
+        for (count, flavor, repo), sessions in self.seen.items():
+            _add(spread, {count: sessions})
+            _add(flavors, {flavor: sessions})
+            if repo:
+                _add(repos, {repo: sessions})
         return Candidate(
             id=self.pattern,
             kind=kind_of(self.type),
             type=self.type,
             locus=self.locus,
             about=problems[0] if problems else self.about,
-            frequency=self.frequency,
+            frequency=sum(count * sessions for count, sessions in spread.items()),
             sessions=self.sessions,
-            spread=dict(sorted(self.spread.items())),
-            cross_flavor=len(self.flavors) > 1,
-            flavors=dict(sorted(self.flavors.items())),
-            repos=dict(sorted(self.repos.items(), key=lambda item: (-item[1], item[0]))),
+            spread=dict(sorted(spread.items())),
+            cross_flavor=len(flavors) > 1,
+            flavors=dict(sorted(flavors.items())),
+            repos=dict(sorted(repos.items(), key=lambda item: (-item[1], item[0]))),
             usd=None if self.usd is None else round(self.usd / _UNITS, 4),
             minutes=round(self.minutes / _UNITS, 2),
             first_seen=self.first,
@@ -157,10 +157,6 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
             rule=next(iter(most_common(self.rules)), ""),
             problems=tuple(problems),
         )
-
-
-Origin = tuple[str, str | None]
-"""The flavour and the repository of a session."""
 
 
 def tally_of(
@@ -176,7 +172,7 @@ def tally_of(
         if signal.tried:
             tried.add(mined.counts_as)
     for owner, count in counts.items():
-        tally.close(count, owner in tried, *origins[owner])
+        tally.close(count, owner in tried, origins[owner])
     return tally
 
 
@@ -192,15 +188,8 @@ def _add(mine: dict[_K, int], theirs: Mapping[_K, int]) -> None:
 
 def _keep(quotes: list[_Quoted], quoted: _Quoted) -> None:
     """Add a quote if it is among the newest."""
-    if len(quotes) < QUOTES:
-        insort(quotes, quoted, key=_order)
-    elif _order(quoted) < _order(quotes[-1]):
-        quotes.pop()
-        insort(quotes, quoted, key=_order)
-
-
-def _order(quoted: _Quoted) -> tuple[int, str, str, int]:
-    return quoted[:4]
+    insort(quotes, quoted)
+    del quotes[QUOTES:]
 
 
 def _best(quotes: Mapping[str, list[_Quoted]]) -> Iterator[Quote]:
@@ -209,7 +198,9 @@ def _best(quotes: Mapping[str, list[_Quoted]]) -> Iterator[Quote]:
     for rank in range(QUOTES):
         for flavor in sorted(quotes):
             if rank < len(quotes[flavor]):
-                _, session, text, seq, at = quotes[flavor][rank]
+                age, session, text, seq, is_dated = quotes[flavor][rank]
                 if text not in shown:
                     shown.add(text)
-                    yield Quote(session, flavor, None if seq < 0 else seq, text, at)
+                    yield Quote(
+                        session, flavor, None if seq < 0 else seq, text, -age if is_dated else None
+                    )

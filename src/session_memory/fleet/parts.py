@@ -136,8 +136,7 @@ def _mine(
             damaged.append(f"digest of session {numbers[at]}: {error}")
             continue
         digest_signals = signals_of(digest, SessionProject(repo or "", tuple(roots[at])))
-        mined = Mined(numbers[at], numbers[at], "", "", repo, None, digest_signals)
-        cached[name] = encode(digest_signals).decode(), session_keys(mined)
+        cached[name] = encode(digest_signals).decode(), session_keys(repo, digest_signals)
     trim_caches()
 
 
