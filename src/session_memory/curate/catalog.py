@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,6 +39,7 @@ def to_text(pattern: Pattern) -> str:
     return HEAD + "\n".join(_table(msgspec.to_builtins(pattern), "")) + "\n"
 
 
+@lru_cache(maxsize=4096)  # every decision reads all files, and most are as they were
 def from_text(text: str) -> Pattern:
     """The pattern in the text of a file; raises ValueError where there is none."""
     return msgspec.convert(tomllib.loads(text), Pattern)
