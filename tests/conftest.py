@@ -61,18 +61,19 @@ if _is_usable(MEMORY_DISK):
 
 NAMES = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
 ADDRESSES = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+WATCHED = NAMES | ADDRESSES
 CALLS_OUT: list[str] = []
 
 
 def _refuse_calls_out(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse every connection and question that leaves this machine, and keep it in mind."""
+    if event not in WATCHED:  # nearly all of them: every opened file is one
+        return
     if event in NAMES:
         host = arguments[0]
-    elif event in ADDRESSES:
+    else:
         address = arguments[1]
         host = address[0] if isinstance(address, tuple) else None  # else a socket in the file tree
-    else:
-        return
     name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
     if name and name not in ("localhost", "::1") and not name.startswith("127."):
         CALLS_OUT.append(f"{event}: {name}")

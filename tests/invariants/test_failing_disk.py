@@ -50,13 +50,13 @@ def test_a_failing_disk_is_reported_and_all_is_well_once_it_works_again(
     flow, chance = FLOWS[name], random.Random(SIZES.seed)
     first = Workspace(tmp_path, store="undisturbed")
     flow.prepare(first)
-    totals = {kind: operations(flow, first, kind) for kind in KINDS}
+    kinds = [list(KINDS)[number % len(KINDS)] for number in range(SIZES.faults)]
+    totals = {kind: operations(flow, first, kind) for kind in dict.fromkeys(kinds)}
     flow.finish(first)
     known = Known(first.dump(), flow.gone, first.log_hashes())
     failed = silent = 0
     found: list[str] = []
-    for number in range(SIZES.faults):
-        kind = list(KINDS)[number % len(KINDS)]
+    for kind in kinds:
         if not totals[kind]:
             continue
         nth = chance.randint(1, totals[kind])

@@ -27,10 +27,13 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def cut_power(tmp_path: Path) -> CutPower:
-    library = power_record.compiled(tmp_path)
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return power_record.compiled(tmp_path_factory.mktemp("recorder"))
 
+
+@pytest.fixture
+def cut_power(tmp_path: Path, library: Path) -> CutPower:
     def run(**order: object) -> Outcome:
         arguments = [str(tmp_path / "space"), msgspec.json.encode({**order}).decode()]
         done = subprocess.run(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from statistics import fmean, median
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats as oracle  # type: ignore[import-untyped]
 
 from session_memory.measure.stats import (
     Share,
@@ -20,6 +21,14 @@ from session_memory.measure.stats import (
     power,
     wilson,
 )
+
+
+@cache
+def oracle() -> Any:
+    """Takes two seconds to load, which no other process has to spend on collecting this file."""
+    from scipy import stats  # type: ignore[import-untyped]
+
+    return stats
 
 
 @st.composite
@@ -34,7 +43,7 @@ LEVELS = st.sampled_from([0.8, 0.95, 0.99, 0.9997])
 @settings(max_examples=60)
 @given(shares(), LEVELS)
 def test_shares_have_the_exact_and_the_score_interval(share: Share, level: float) -> None:
-    result = oracle.binomtest(share.k, share.n)
+    result = oracle().binomtest(share.k, share.n)
     for ours, method in ((clopper_pearson, "exact"), (wilson, "wilson")):
         theirs = result.proportion_ci(level, method)
         mine = ours(share, level)
@@ -46,7 +55,7 @@ def test_shares_have_the_exact_and_the_score_interval(share: Share, level: float
 @given(shares(120), shares(120))
 def test_fisher_is_the_exact_test(one: Share, other: Share) -> None:
     table = [[one.k, one.n - one.k], [other.k, other.n - other.k]]
-    assert fisher(one, other) == pytest.approx(oracle.fisher_exact(table).pvalue, abs=1e-8)
+    assert fisher(one, other) == pytest.approx(oracle().fisher_exact(table).pvalue, abs=1e-8)
 
 
 @settings(max_examples=60)
@@ -58,7 +67,7 @@ def test_mann_whitney_counts_ties(one: list[float], other: list[float]) -> None:
     if len({*one, *other}) == 1:
         assert mann_whitney(one, other) == 1.0
         return
-    theirs = oracle.mannwhitneyu(one, other, method="asymptotic").pvalue
+    theirs = oracle().mannwhitneyu(one, other, method="asymptotic").pvalue
     assert mann_whitney(one, other) == pytest.approx(theirs, abs=1e-9)
 
 
@@ -90,12 +99,16 @@ def test_the_bootstrap_is_the_same_each_time_and_near_scipys() -> None:
     one, other = [draw(1, 0.5) for _ in range(60)], [draw(1.3, 0.5) for _ in range(60)]
     found = bootstrap_difference(one, other, fmean)
     assert found == bootstrap_difference(one, other, fmean)
-    theirs = oracle.bootstrap(
-        (one, other),
-        lambda a, b, axis: a.mean(axis) - b.mean(axis),
-        method="percentile",
-        rng=1,
-    ).confidence_interval
+    theirs = (
+        oracle()
+        .bootstrap(
+            (one, other),
+            lambda a, b, axis: a.mean(axis) - b.mean(axis),
+            method="percentile",
+            rng=1,
+        )
+        .confidence_interval
+    )
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.1)
     middle = bootstrap_difference(one, other, median)
     assert middle.low <= middle.estimate == median(one) - median(other) <= middle.high

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import anthropic
 import pytest
 from tests.memory.workbench import GOOD, Bench, answer
 from tests.model.meters import metered
@@ -104,6 +103,8 @@ def test_what_goes_over_the_wire_is_one_message_without_tools(bench: Bench) -> N
 def test_eight_calls_of_a_pass_share_everything_but_their_session_and_their_client(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import anthropic  # two seconds, which no other process has to spend on collecting this file
+
     made: list[anthropic.Anthropic] = []
 
     class Counted(anthropic.Anthropic):

@@ -6,9 +6,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-import anthropic
 import msgspec
-import openai
 import pytest
 from tests.model.meters import metered
 
@@ -41,6 +39,8 @@ def by_messages(url: str) -> Provider:
 
 
 def by_responses(url: str) -> Provider:
+    import openai  # two seconds, which no other process has to spend on collecting this file
+
     def connect() -> openai.OpenAI:
         return openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
 
@@ -239,6 +239,9 @@ def test_a_server_that_counts_nothing_is_charged_by_length(store: Store) -> None
 
 @pytest.mark.rows("EXT-57")
 def test_each_call_has_a_client_of_its_own_and_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import anthropic
+    import openai
+
     made: list[Any] = []
     for sdk, name in ((anthropic, "Anthropic"), (openai, "OpenAI")):
         real = getattr(sdk, name)

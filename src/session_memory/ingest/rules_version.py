@@ -7,6 +7,7 @@ asks this, and they take longer to load than it runs.
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,12 +32,18 @@ fast."""
 def rules_version(settings: Redact) -> str:
     """Equal for equal rules."""
     digest = blake2b(msgspec.json.encode(settings), digest_size=8)
-    for name in sorted(os.listdir(_FOLDER)):
-        if name.endswith("_rules.py") or name in _FILES:
-            digest.update(_content(os.path.join(_FOLDER, name)))
+    digest.update(_built_in())
     if settings.gitleaks:
         digest.update(_content(os.path.expanduser(settings.gitleaks)))
     return digest.hexdigest()
+
+
+@cache
+def _built_in() -> bytes:
+    """The files of our own rules, which are those of this process from its start to its end."""
+    names = sorted(os.listdir(_FOLDER))
+    ours = (name for name in names if name.endswith("_rules.py") or name in _FILES)
+    return b"".join(_content(os.path.join(_FOLDER, name)) for name in ours)
 
 
 def _content(path: str) -> bytes:
