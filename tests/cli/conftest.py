@@ -6,6 +6,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from tests.distribute.conftest import desk
+from tests.guards.conftest import user
+from tests.ingest.conftest import space
+from tests.install.conftest import machine, same_umask
+from tests.memory.conftest import bench
+from tests.team.conftest import hub, laptop, url
+
+__all__ = ["bench", "desk", "hub", "laptop", "machine", "same_umask", "space", "url", "user"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """A disk without any room left: a small file system of its own for each part.
 
-Mounting one needs rights that not every machine gives; tests/hub/test_full_disk.py needs none.
+Mounting one needs rights that not every machine gives; test_database_full_disk.py needs none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from tests.hub.content import content, miscounted
 from tests.hub.team import Team
-from tests.hub.test_faults import Served
+from tests.hub.test_erase_faults import Served
 from tests.team.laptop import Laptop
 
 from session_memory.core.sharing import wire

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.hooks.hook_process import run_hook, spooled
-from tests.hooks.test_injection import project, start, write_page
+from tests.hooks.test_entry_injection import project, start, write_page
 
 pytestmark = pytest.mark.rows("CAP-32")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.recall.store_builder import ROOT, SHOP, Memory
-from tests.recall.test_search_order import said
+from tests.store.test_search_rank import said
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.event_ids import event_id

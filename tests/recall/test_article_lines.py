@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from tests.recall.store_builder import ROOT, SHOP, Memory
-from tests.recall.test_search_memory import found
-from tests.recall.test_search_order import said
+from tests.recall.test_memory_lines import found
+from tests.store.test_search_rank import said
 
 from session_memory.journal.articles import Article, point_line, render
 from session_memory.journal.paths import JournalPaths, journal_paths

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.invariants.injection_attacks import ENCODINGS, INSTRUCTIONS
-from tests.mcp.test_agent_profile import Agent, command, event_with, memory_page, space
+from tests.mcp.test_agent_tools import Agent, command, event_with, memory_page, space
 
 from session_memory.curate.agent_notes import MAX_WAITING, NOTES, TEXT_LIMIT
 from session_memory.testing.workspace import Workspace

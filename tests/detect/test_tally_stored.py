@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.detect.test_evidence import PUSH
+from tests.detect.test_report_evidence import PUSH
 
 from session_memory.core.schema import CommandRun
 from session_memory.detect.run import DetectQuery, detect

@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from tests.hub.content import content, counted, miscounted, owner_of
 from tests.hub.team import Team
-from tests.hub.test_faults import Served
+from tests.hub.test_erase_faults import Served
 from tests.team.laptop import ERROR, Laptop
-from tests.team.test_faults import killed_at, until_whole
+from tests.team.test_push_faults import killed_at, until_whole
 
 from session_memory.hub.admin import prune_audit
 from session_memory.store import remote_call

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -13,8 +16,23 @@ import pytest
 import session_memory
 from session_memory import api, open_store
 from session_memory.errors import NotFound, ScopeMismatch, StoreError, StoreMissing
+from session_memory.settings.load import variable
 from session_memory.store.sqlite.connection import SCHEMA_VERSION
+from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
+EXAMPLES = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture
+def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A store with the sample sessions, which is the one this user is set up with."""
+    built = Workspace(tmp_path / "space")
+    write_samples(built.claude)
+    built.sweep()
+    monkeypatch.setenv(variable("store.path"), str(built.store_directory))
+    return built
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
@@ -128,3 +146,30 @@ def test_an_older_store_is_told_and_left_alone(space: Workspace) -> None:
     with pytest.raises(StoreError, match="has schema") as caught:
         open_store()
     assert "session-memory status" in (caught.value.hint or "")
+
+
+def failures(text: str) -> list[str]:
+    """What the examples of a page print that it does not say; they follow on each other."""
+    names: dict[str, Any] = {}
+    parser = doctest.DocTestParser()
+    runner = doctest.DocTestRunner(verbose=False)
+    told: list[str] = []
+    for number, block in enumerate(EXAMPLES.findall(text), 1):
+        test = parser.get_doctest(block, names, f"example {number}", str(PAGE), 0)
+        assert test.examples, f"example {number} has nothing to run"
+        test.globs = names
+        runner.run(test, out=told.append, clear_globs=False)
+    return told
+
+
+@pytest.mark.usefixtures("space")
+def test_every_example_of_the_page_is_true() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert len(EXAMPLES.findall(text)) >= 8
+    assert failures(text) == []
+
+
+@pytest.mark.usefixtures("space")
+def test_a_wrong_example_is_noticed() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert failures(text.replace("['shop', 'shop-site']", "['shop']")) != []
