@@ -8,17 +8,14 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-import click
 import pytest
 from tests.cli.conftest import same_process
 
 from session_memory.__main__ import main
 from session_memory.cli.app import App, cli
-from session_memory.cli.verbs import PLUMBING, VERBS, Section
 from session_memory.errors import EXIT_WARNINGS, NotFound, SessionMemoryError, StoreLocked
 
 __all__ = ["same_process"]
@@ -58,15 +55,6 @@ def test_version_is_reported(run: Run) -> None:
     done = run("--version")
     assert (done.returncode, done.stdout) == (0, f"session-memory {version('session-memory')}\n")
     assert run("-q", "--version").stdout == done.stdout
-
-
-def test_help_shows_examples_and_every_verb_on_stdout(run: Run) -> None:
-    done = run("--help")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert done.stdout.index("Examples:") < done.stdout.index("Options:")
-    shown = {name for name in VERBS if f"  {name} " in done.stdout}
-    assert shown == VERBS.keys() - PLUMBING.keys()
 
 
 def test_a_group_without_arguments_is_a_usage_error_that_shows_help(run: Run) -> None:
@@ -275,13 +263,3 @@ def test_the_store_path_of_the_configuration_moves_data_and_state(tmp_path: Path
     app.flags = {"store.path": str(tmp_path / "store")}
     assert app.paths.data == tmp_path / "store"
     assert app.paths.state.is_relative_to(tmp_path / "store")
-
-
-def test_every_verb_has_its_module() -> None:
-    sections = [verb for verb in VERBS.values() if isinstance(verb, Section)]
-    tables = [VERBS, *(section.verbs for section in sections)]
-    verbs = [verb for table in tables for verb in table.values() if not isinstance(verb, Section)]
-    for verb in verbs:
-        module, _, name = verb.target.partition(":")
-        held = getattr(import_module(f"session_memory.cli.{module}"), name or "command")
-        assert isinstance(held, click.Command), verb

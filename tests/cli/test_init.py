@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,17 +15,8 @@ from tests.install.machine import Machine, commands
 
 from session_memory import audit
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.commands import hook_words
-from session_memory.adapters.wiring.launchers import find_launchers
 from session_memory.cli import init
-from session_memory.install import files
-from session_memory.install.apply import InstallResult, apply_init, apply_uninstall
-from session_memory.install.ledger import installing, read_ledger
-from session_memory.install.plan import InstallRequest, plan_init, plan_uninstall
-from session_memory.install.survey import chosen
-from session_memory.paths import find_paths
-from session_memory.testing.faults import OPERATIONS, Counter, CountingOs, Stopped
 
 TOKEN = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -114,18 +102,6 @@ def test_an_agent_that_is_installed_and_was_never_run_is_wired(machine: Machine)
     assert machine.files() == {}
 
 
-def test_mode_and_order_stay_and_a_backup_is_made(machine: Machine) -> None:
-    path = machine.write(".claude/settings.json", CLAUDE_SETTINGS, 0o640)
-    machine.init()
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert list(machine.json(".claude/settings.json"))[:2] == ["$schema", "model"]
-    backup = Path(str(path) + files.BACKUP)
-    assert backup.read_text() == CLAUDE_SETTINGS
-    assert backup.stat().st_mode & 0o777 == 0o640
-    machine.uninstall()
-    assert not backup.exists()
-
-
 def test_every_write_outside_our_places_is_noted(machine: Machine) -> None:
     path = machine.write(".claude/settings.json", CLAUDE_SETTINGS)
     machine.init()
@@ -143,45 +119,6 @@ def test_secrets_of_a_users_file_are_not_shown(machine: Machine) -> None:
     done = machine.run("init", "--dry-run", "--diff")
     assert "+++ " in done.out
     assert TOKEN not in done.out + done.err
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (".claude/settings.json", '{"hooks": '),
-        (".claude/settings.json", '{"hooks": []}'),
-        (".claude/settings.json", '{"hooks": {"Stop": {}}}'),
-        (".claude/settings.json", '{"hooks": {}, "hooks": {}}'),
-        (".claude/settings.json", b"\xff\xfe{\x00}\x00"),
-        (".claude.json", "[]"),
-        (".codex/config.toml", "model = \n"),
-        (".codex/config.toml", "mcp_servers = { a = { command = 'x' } }\n"),
-        (".codex/hooks.json", "{}}"),
-    ],
-)
-@pytest.mark.rows("WIR-10")
-def test_a_file_that_cannot_be_understood_stops_its_own_agent_alone(
-    machine: Machine, name: str, text: str | bytes
-) -> None:
-    bad, good = ("claude", "codex") if "claude" in name else ("codex", "claude")
-    machine.have("claude", "codex", "gemini")
-    path = machine.write(name, text)
-    title = {"claude": "Claude Code", "codex": "Codex"}[bad]
-    before = machine.files()
-    dry = machine.run("init", "--dry-run")
-    assert (dry.code, name in dry.out) == (3, True)
-    assert machine.files() == before
-    done = machine.init()
-    assert done.code == 3
-    assert f"not wired  {title}: {path}: " in done.out
-    assert f"then session-memory init --agent {bad}" in done.out
-    wired = {entry.agent for entry in read_ledger(machine.memory / "data").entries}
-    assert wired == {good, "gemini"}
-    assert path.read_bytes() == before[name][0]
-    alone = machine.init("--agent", bad)
-    assert (alone.code, "nothing was written" in alone.err) == (8, True)
-    machine.uninstall()
-    assert machine.files() == before
 
 
 def test_our_older_entries_are_renewed_in_their_place(machine: Machine) -> None:
@@ -288,108 +225,6 @@ def test_a_folder_that_cannot_be_written_is_reported_and_the_rest_is_done(machin
     assert "hooks" in machine.json(".claude/settings.json")
 
 
-class Directly:
-    """init and uninstall without the command line, which takes longer than all that they do."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.paths = find_paths({"SESSION_MEMORY_HOME": str(machine.memory)})
-        ours = find_launchers({}, self.paths, None)
-        clients = tuple(chosen(("codex",)))
-        self.request = InstallRequest(
-            clients, InstallContext(str(machine.home)), ours, approve_hooks=True
-        )
-
-    def init(self) -> InstallResult:
-        with installing(self.paths.data) as ledger:
-            plan = plan_init(self.request, files.read_file, ledger)
-            return apply_init(self.paths.data, plan, ledger, lambda: 1)
-
-    def uninstall(self) -> InstallResult:
-        with installing(self.paths.data) as ledger:
-            plan = plan_uninstall(self.request, files.read_file, ledger)
-            return apply_uninstall(self.paths.data, plan, ledger, lambda: 2)
-
-
-@pytest.mark.parametrize("way", ["init", "uninstall"])
-@pytest.mark.parametrize("stays", [False, True])
-def test_a_disk_that_fails_at_any_point_leaves_each_file_whole_and_a_rerun_ends_well(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, way: str, stays: bool
-) -> None:
-    for name, text in LIVED_IN["codex"].items():
-        machine.write(name, text)
-    before = machine.files()
-    direct = Directly(machine)
-    direct.init()
-    after = machine.files()
-    direct.uninstall()
-    assert machine.files() == before
-    failures = 0
-    for nth in range(1, 200, 3 if stays else 1):
-        if way == "uninstall":
-            direct.init()
-        counter = Counter(nth, OPERATIONS, stays=stays)
-        with monkeypatch.context() as patch:
-            patch.setattr(files, "os", CountingOs(counter, errno.ENOSPC))
-            direct.init() if way == "init" else direct.uninstall()
-        seen = machine.files()
-        for name in before:
-            assert seen[name] in (before[name], after[name]), (nth, name)
-        if not counter.failed:
-            break
-        failures += 1
-        assert direct.init().problems == ()
-        assert machine.files() == after
-        assert direct.uninstall().problems == ()
-        assert machine.files() == before
-    assert failures > 3
-
-
-class DyingOs(CountingOs):
-    """The `os` module of a process that dies at an operation: nothing of it is done any more."""
-
-    def __getattr__(self, name: str) -> Any:
-        real = super().__getattr__(name)
-        if name not in OPERATIONS:
-            return real
-
-        def call(*arguments: Any, **options: Any) -> Any:
-            try:
-                return real(*arguments, **options)
-            except OSError as error:
-                raise (Stopped(name) if self._counter.failed else error) from None
-
-        return call
-
-
-@pytest.mark.parametrize("way", ["init", "uninstall"])
-def test_a_run_that_is_killed_anywhere_is_ended_by_the_next(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
-    machine.have("codex")
-    machine.write(".codex/config.toml", LIVED_IN["codex"][".codex/config.toml"])
-    before = machine.files()
-    direct = Directly(machine)
-    direct.init()
-    after = machine.files()
-    direct.uninstall()
-    deaths = 0
-    for nth in range(1, 100, 2):
-        if way == "uninstall":
-            direct.init()
-        counter = Counter(nth, OPERATIONS, stays=True)
-        with monkeypatch.context() as patch, contextlib.suppress(Stopped):
-            patch.setattr(files, "os", DyingOs(counter, errno.EIO))
-            direct.init() if way == "init" else direct.uninstall()
-        if not counter.failed:
-            break
-        deaths += 1
-        assert direct.init().problems == ()
-        assert machine.files() == after, nth
-        assert direct.uninstall().problems == ()
-        assert machine.files() == before, nth
-    assert deaths > 3
-
-
 def test_two_at_once_end_as_one(machine: Machine) -> None:
     lived_in(machine)
     environ = {"HOME": str(machine.home), "SESSION_MEMORY_HOME": str(machine.memory), "PATH": ""}
@@ -421,25 +256,3 @@ def test_what_changed_since_it_was_shown_is_not_written(
     done = machine.init()
     assert (done.code, "before you answered" in done.err) == (8, True)
     assert path.read_text() == '{"model": "opus"}'
-
-
-def test_a_file_that_changes_while_we_write_is_left_alone(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = machine.write(".claude.json", '{"numStartups": 1}')
-    machine.have("claude")
-    real = os.fsync
-
-    def meanwhile(descriptor: int) -> None:
-        real(descriptor)
-        if os.fstat(descriptor).st_size > 20 and machine.launcher.exists():  # ours are written
-            path.write_text('{"numStartups": 2}')
-
-    with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", meanwhile)
-        done = machine.init()
-    assert done.code == 3
-    assert "changed meanwhile" in done.err
-    assert path.read_text() == '{"numStartups": 2}'
-    assert machine.init().code == 0
-    assert machine.json(".claude.json")["numStartups"] == 2

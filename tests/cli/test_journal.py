@@ -54,15 +54,6 @@ def test_flush_writes_the_latest_session_here_into_the_log_of_its_day(
     assert "cache the tokens" in report_lines(capsys, "show", shown["date"], "--project", "shop")
 
 
-def test_days_and_projects_that_are_not_there_are_errors(
-    log: ClaudeLog, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report_lines(capsys, "show", "2020-01-01", code=1)
-    report_lines(capsys, "show", "../../secret", code=2)
-    report_lines(capsys, "today", "--project", "nobody", code=1)
-    assert log.session_id
-
-
 def test_retry_failed_tells_what_waits(log: ClaudeLog, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(report_lines(capsys, "retry-failed", "--json"))["pending"] == 0
     from session_memory.journal.excerpt import write_excerpt
@@ -86,17 +77,6 @@ def test_a_journal_that_is_turned_off_writes_nothing(
 
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Examples:" in report_lines(capsys, "--help")
-
-
-def test_a_folder_below_the_root_belongs_to_the_project_as_in_every_other_command(
-    log: ClaudeLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    below = Path("src") / "parser"
-    below.mkdir(parents=True)
-    Path(".git").rmdir()  # only the store still knows where the project's root is
-    monkeypatch.chdir(below)
-    assert main(["project", "pack"]) == 0
-    assert json.loads(report_lines(capsys, "flush", "--json"))["session"] == log.session_id
 
 
 def test_a_redaction_rule_that_cannot_be_used_is_warned_of(

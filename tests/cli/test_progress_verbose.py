@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.paths import find_paths
 from session_memory.testing.workspace import Workspace
 
 
@@ -63,13 +62,3 @@ def test_a_session_that_is_left_out_is_named_with_the_reason(space: Workspace) -
 def test_without_the_option_nothing_is_said(space: Workspace) -> None:
     written(space, 1)
     assert [line for line in said(space) if not line.startswith("warning:")] == []
-
-
-@pytest.mark.rows("ING-17")
-def test_the_worker_says_what_it_logs(space: Workspace) -> None:
-    written(space, 1)
-    spool = find_paths(space.environ()).with_store(space.store_directory).state / "spool"
-    spool.mkdir(parents=True)
-    (spool / "broken.json").write_text("{", encoding="utf-8")
-    done = space.run("--config", str(space.write_config()), "-v", "worker", "run")
-    assert "damaged_records count=1" in done.stderr

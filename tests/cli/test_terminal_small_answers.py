@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from tests.e2e.pseudo_terminal import Seat, Seen, at_terminal
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.core.digest import LABEL_CHARS, title_of
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
@@ -42,23 +40,6 @@ def test_a_no_to_forget_says_that_nothing_was_forgotten(space: Workspace) -> Non
     assert "6 sessions" in run(space).stdout
 
 
-def test_rules_that_nobody_looked_at_yet_wait_on_the_first_screen(space: Workspace) -> None:
-    assert "1 rule awaits your decision" in run(space).stdout
-    run(space, "rules")
-    assert "1 rule awaits your decision" in run(space).stdout
-
-
-def test_rules_with_too_little_evidence_do_not_wait(space: Workspace) -> None:
-    gate = "curate.gate"
-    strict = (
-        *("--set", f"{gate}.promote_min_sessions=9"),
-        *("--set", f"{gate}.distribute_min_sessions=9"),
-    )
-    alone = run(space, *strict)
-    assert alone.returncode == 0 and "awaits your decision" not in alone.stdout
-    assert "No rule awaits" in run(space, *strict, "rules").stderr
-
-
 def test_a_store_without_sessions_is_said_in_words(space: Workspace) -> None:
     run(space, "forget", "--since", "2020-01-01", "--yes")
     run(space, "sweep")
@@ -82,26 +63,8 @@ def test_search_without_words_names_the_newest(space: Workspace) -> None:
     assert "the 1 best;" in run(space, "search", "tests", "--limit", "1").stdout
 
 
-def test_a_title_that_was_cut_ends_in_an_ellipsis(space: Workspace) -> None:
-    session = next(iter(space.sessions().values()))
-    label = ("word " * LABEL_CHARS)[: LABEL_CHARS - 2] + "wo"
-    cut = replace(session, title=None, metadata={"operational_label": label})
-    assert title_of(cut).endswith("word…")
-
-
 def test_a_rule_without_words_is_a_wrong_command_line(space: Workspace) -> None:
     assert run(space, "rules", "add", "", "--project", "shop").returncode == 2
-
-
-def test_the_page_without_its_packages_says_how_to_install_them(space: Workspace) -> None:
-    missing = space.root / "missing"
-    missing.mkdir()
-    (missing / "starlette.py").write_text("raise ImportError('gone', name='starlette')\n")
-    line = [sys.executable, "-m", "session_memory", "web", "--no-browser"]
-    environ = {**space.environ(), "PYTHONPATH": str(missing)}
-    done = subprocess.run(line, env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 4
-    assert "pip install '.[web]'" in done.stderr and "make web" in done.stderr
 
 
 def test_an_edited_file_with_an_unknown_key_is_named_itself(space: Workspace) -> None:

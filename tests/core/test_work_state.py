@@ -5,13 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.distil.observing import noted
 
 from session_memory.core.schema import EXCLUDED_STATUSES
-from session_memory.core.text.similarity import PhraseIndex, phrase, same_thing
 from session_memory.core.work_state import OperationalState, StateLimits, derive_state, notes
 from session_memory.recall.scope_guard import guardrails
 
@@ -211,15 +208,3 @@ NO_DOD = "No definition of done is stated: state one or ask for it."
 )
 def test_each_state_has_exactly_its_guardrails(observed: list, lines: list[str]) -> None:
     assert guardrails(derive_state(observed)) == lines
-
-
-PHRASES = st.lists(st.sampled_from([*TOPICS, "the", "not", "add", "fix"]), max_size=7).map(" ".join)
-
-
-@given(st.lists(PHRASES, max_size=12), PHRASES)
-def test_the_index_finds_what_comparing_with_each_would_find(texts: list[str], text: str) -> None:
-    known = [phrase(one) for one in texts]
-    wanted = phrase(text)
-    expected = [n for n, one in enumerate(known) if same_thing(one, wanted)]
-    assert PhraseIndex(known).alike(wanted) == expected
-    assert all(same_thing(one, wanted) == same_thing(wanted, one) for one in known)

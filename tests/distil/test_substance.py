@@ -6,7 +6,6 @@ import pytest
 from tests.distil.observing import SESSION, agent, edit, in_order, said, shell, texts, user
 
 from session_memory.distil.inputs import asks_little
-from session_memory.distil.lasting import is_for_now
 from session_memory.distil.observe import observe
 from session_memory.distil.plan_items import is_routine
 from session_memory.distil.substance import is_question, stands_alone, typed
@@ -14,27 +13,6 @@ from session_memory.distil.substance import is_question, stands_alone, typed
 ASKED = "Make the parser accept empty files"
 ANSWER = "The parser now accepts empty files; the reader gives it a line of zero length."
 NEXT = "Rename the reader to LineReader"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "that seems to be the old dim color",
-        "think then say hello",
-        "but I'm on main here, I added it normally.",
-        "Review your changes to find potential issues",
-        "also ensure we have a ticket",
-        "ok, create a new theme for me",
-        "once done clean up and checkout latest main",
-        "ok, let me try the light theme, then we are good to go for a release",
-        "i've enabled the hook. please push to the pr and merge this.",
-        "yes, and fixup in the right commit + force push with lease",
-        "vs code\n➜ app git:(main) ✗ npm start\nReady on port 3000, waiting for requests",
-        "Sorry, wrong chat. Ignore the last message, the design can be simplified further",
-    ],
-)
-def test_what_only_points_at_the_screen_asks_little(text: str) -> None:
-    assert asks_little(text)
 
 
 @pytest.mark.parametrize(
@@ -259,19 +237,3 @@ def test_thinking_aloud_is_no_request_that_stands_alone() -> None:
         " and then we will see if that is what i want in `a.py` or not"
     )
     assert texts("user_request", user(aloud), agent(ANSWER)) == []
-
-
-@pytest.mark.rows("OBS-12")
-@pytest.mark.parametrize(
-    ("wish", "for_now"),
-    [
-        ("use the deploy skill", True),
-        ("i thougth the pattern was to use bun run", True),
-        ("let's use containers instead of virtual machines", False),
-        ("i don't want you to push to main", False),
-        ("invalid themes must never explode", False),
-        ("next releases can drop old flags, document that as learning", False),
-    ],
-)
-def test_a_wish_about_the_step_at_hand_is_known_by_its_words(wish: str, for_now: bool) -> None:
-    assert is_for_now(wish) == for_now

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import plistlib
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.install.machine import Machine
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.errors import NotFound, UsageError
+from session_memory.errors import NotFound
 from session_memory.install import schedule, schedule_run
 from session_memory.install.schedule import MARK, Job
 from session_memory.install.schedule_run import System
@@ -44,77 +42,6 @@ def calls(folder: Path, name: str) -> list[str]:
     """What a fake executable was run with."""
     path = folder / f"{name}.calls"
     return path.read_text().splitlines() if path.exists() else []
-
-
-@pytest.mark.parametrize(
-    ("text", "minutes"),
-    [("5m", 5), ("30 min", 30), ("1h", 60), ("6 hours", 360), ("1d", 1440), ("1 day", 1440)],
-)
-def test_intervals(text: str, minutes: int) -> None:
-    assert schedule.minutes_of(text) == minutes
-
-
-@pytest.mark.parametrize("text", ["", "1m", "7m", "90m", "5h", "2d", "x", "-5m", "1.5h", "10s"])
-def test_intervals_that_no_clock_can_keep_are_refused(text: str) -> None:
-    with pytest.raises(UsageError):
-        schedule.minutes_of(text)
-
-
-def test_systemd_units_quote_what_they_run() -> None:
-    units = schedule.systemd_units(JOB)
-    service = units["session-memory.service"]
-    assert 'ExecStart="/opt/my py/python" -I -m session_memory -q sweep\n' in service
-    assert 'Environment="A=b %% c"\n' in service
-    assert "SuccessExitStatus=3" in service  # done, with warnings
-    assert "OnUnitActiveSec=60min" in units["session-memory.timer"]
-    assert "WantedBy=timers.target" in units["session-memory.timer"]
-
-
-def test_the_launch_agent_is_a_property_list() -> None:
-    value = plistlib.loads(schedule.launchd_plist(JOB).encode())
-    assert value["ProgramArguments"] == list(JOB.argv)
-    assert value["StartInterval"] == 3600
-    assert value["EnvironmentVariables"] == {"A": "b % c"}
-    plain = plistlib.loads(schedule.launchd_plist(Job(("a<b",), 5)).encode())
-    assert plain["ProgramArguments"] == ["a<b"]
-    assert "EnvironmentVariables" not in plain
-
-
-@pytest.mark.parametrize(
-    ("minutes", "when"),
-    [
-        (5, "*/5 * * * *"),
-        (30, "*/30 * * * *"),
-        (60, "17 * * * *"),
-        (360, "17 */6 * * *"),
-        (1440, "17 4 * * *"),
-    ],
-)
-def test_crontab_lines(minutes: int, when: str) -> None:
-    mark, line = schedule.cron_lines(Job(JOB.argv, minutes, JOB.environ)).splitlines()
-    assert mark == MARK
-    assert line.startswith(when + " ")
-    command = line.removeprefix(when + " ").replace("\\%", "%")
-    assert shlex.split(command)[:3] == ["A=b % c", "/opt/my py/python", "-I"]
-
-
-@pytest.mark.parametrize("table", ["", "5 4 * * * backup\n", "MAILTO=x\n\n# c\n1 * * * * a"])
-def test_a_crontab_is_as_before_when_our_lines_are_gone(table: str) -> None:
-    once = schedule.with_cron(table, JOB)
-    assert schedule.with_cron(once, JOB) == once
-    whole = table if not table or table.endswith("\n") else table + "\n"
-    assert schedule.without_cron(once) == whole
-    more = once + "9 9 * * * later\n"
-    assert schedule.without_cron(more) == whole + "9 9 * * * later\n"
-
-
-def test_windows_tasks_are_made_by_one_command() -> None:
-    plain = schedule.task_argv(Job(("C:\\a b\\py.exe", "sweep"), 30))
-    assert plain[:7] == ["schtasks", "/Create", "/F", "/TN", "session-memory", "/SC", "MINUTE"]
-    assert plain[-1] == '"C:\\a b\\py.exe" sweep'
-    daily = schedule.task_argv(Job(("py",), 1440, {"A": "b"}))
-    assert "DAILY" in daily
-    assert daily[-1] == 'cmd /c "set "A=b"&& py"'
 
 
 def test_cron_is_used_where_there_is_no_systemd_of_the_user(machine: Machine) -> None:
@@ -187,15 +114,6 @@ def test_a_tool_that_fails_is_reported(machine: Machine) -> None:
     assert "not allowed" in done.err
 
 
-def test_init_can_schedule_and_uninstall_takes_that_away_too(machine: Machine) -> None:
-    program(machine.programs, "crontab", CRON)
-    machine.have("claude")
-    machine.init("--schedule")
-    assert MARK in (machine.programs / "table").read_text()
-    machine.uninstall()
-    assert not (machine.programs / "table").exists()
-
-
 def test_a_schedule_that_is_not_ours_to_remove_stays(machine: Machine) -> None:
     program(machine.programs, "crontab", CRON)
     table = machine.programs / "table"
@@ -232,24 +150,6 @@ def test_a_system_with_no_scheduler_says_so(machine: Machine) -> None:
         schedule_run.kind_here(System(str(machine.home), {"PATH": str(machine.programs)}, "linux"))
     done = machine.run("config", "schedule", "install")
     assert (done.code, "crontab" in done.err) == (1, True)
-
-
-@pytest.mark.rows("ING-05", "RET-01")
-def test_the_configured_cadence_decides_unless_an_interval_is_given(machine: Machine) -> None:
-    program(machine.programs, "crontab", CRON)
-
-    def scheduled(*before: str, after: tuple[str, ...] = ()) -> str:
-        done = machine.run(*before, "config", "schedule", "install", "--dry-run", *after)
-        assert done.code == 0, done.err
-        return done.out
-
-    assert "17 * * * *" in scheduled()
-    assert "*/30 * * * *" in scheduled("--set", "ingest.cadence=30m")
-    assert "17 */6 * * *" in scheduled("--set", "ingest.cadence=30m", after=("--every", "6h"))
-    machine.run("--set", "ingest.cadence=10m", "init", "--yes", "--no-sweep", "--schedule")
-    assert "*/10 * * * *" in (machine.programs / "table").read_text()
-    wrong = machine.run("--set", "ingest.cadence=7m", "config", "schedule", "install")
-    assert wrong.code == 4 and "5m to 1d" in wrong.err
 
 
 @pytest.mark.rows("WIR-07")
@@ -290,21 +190,3 @@ def found(machine: Machine) -> list[tuple[str, str]]:
     """What the doctor says of the schedule."""
     checks = json.loads(machine.run("doctor", "--quick", "--json").out)["checks"]
     return [(c["result"], c["detail"]) for c in checks if c["name"] == "schedule"]
-
-
-@pytest.mark.rows("WIR-14")
-def test_a_schedule_that_is_gone_or_runs_another_python_is_found(machine: Machine) -> None:
-    program(machine.programs, "crontab", CRON)
-    assert found(machine) == []
-    assert machine.run("config", "schedule", "install", "--every", "1h").code == 0
-    assert found(machine) == [("pass", "sweeps run by cron")]
-    table = machine.programs / "table"
-    good = table.read_text()
-    table.write_text(good.replace(sys.executable, "/opt/gone/python"))
-    ((result, detail),) = found(machine)
-    assert (result, "another Python" in detail) == ("warn", True)
-    table.write_text("0 2 * * * mine\n")
-    ((result, detail),) = found(machine)
-    assert (result, "not there any more" in detail) == ("warn", True)
-    assert machine.run("config", "schedule", "install", "--every", "1h").code == 0
-    assert found(machine)[0][0] == "pass"

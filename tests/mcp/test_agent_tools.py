@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from tests.mcp.clients import LocalServer
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.cli.agent_notes import read_key
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.server import Server, ServerEnvironment
 from session_memory.mcp.tools import brief_listing, tools_of
@@ -113,97 +111,6 @@ def test_a_server_that_may_not_write_offers_no_tool_that_does(space: Workspace) 
     agent.close()
 
 
-@pytest.mark.rows("AGT-01")
-def test_answers_suggest_only_tools_that_are_offered(space: Workspace) -> None:
-    agent = Agent(space)
-    offered = {tool["name"] for tool in agent.ask("tools/list")["result"]["tools"]}
-    answer = agent.call("mem_bootstrap_context")
-    named = set(re.findall(r"mem_\w+", json.dumps(answer)))
-    assert "mem_bootstrap_context" in named <= offered
-    agent.close()
-    full = Agent(space, Options(profile="standard"))
-    assert "mem_context_pack(" in json.dumps(full.call("mem_bootstrap_context"))
-    full.close()
-
-
-@pytest.mark.rows("AGT-02")
-def test_a_note_waits_until_the_user_confirms_it_and_can_be_taken_back(space: Workspace) -> None:
-    agent = Agent(space)
-    taken = agent.call("mem_note", text="The parser lives in core")["structuredContent"]
-    (waiting,) = taken["waiting"]
-    assert "project memory review" in taken["next_action"]
-    assert memory_page(space) == ""
-    (note,) = notes(space)
-    assert (note["flavor"], note["session"], note["root"]) == ("claude", "native-7", SHOP)
-    command(space, "project", "memory", "confirm", waiting["id"])
-    assert "The parser lives in core (noted by claude in session native-7)" in memory_page(space)
-    assert notes(space) == []
-    for ask in (("rules", "explain"), ("project", "memory", "why")):
-        shown = command(space, *ask, waiting["id"])
-        assert (
-            "observation, written by claude in session native-7" in shown and "confirmed" in shown
-        )
-    assert waiting["id"] in command(space, "project", "memory", "why", "parser lives")
-    command(space, "project", "memory", "undo")
-    assert "The parser lives in core" not in memory_page(space)
-    command(space, "project", "memory", "why", "parser lives", ok=1)
-    assert [note["state"] for note in notes(space)] == ["waiting"]
-    command(space, "project", "memory", "reject", waiting["id"])
-    assert notes(space) == [] and notes(space, "--all")[0]["state"] == "rejected"
-    command(space, "project", "memory", "confirm", waiting["id"], ok=2)
-    agent.close()
-
-
-@pytest.mark.rows("AGT-02")
-def test_a_confirmed_rule_is_in_the_catalog_and_in_no_file(space: Workspace) -> None:
-    agent = Agent(space)
-    agent.call("mem_note", kind="rule", text="Always squash before you push")
-    (note,) = notes(space)
-    shown = command(space, "project", "memory", "confirm", note["id"])
-    (confirmed,) = notes(space, "--all")
-    assert confirmed["pattern"] and confirmed["pattern"] in shown
-    listed = command(space, "rules", "show", confirmed["pattern"])
-    assert "Always squash before you push" in listed
-    agent.close()
-
-
-@pytest.mark.rows("AGT-02")
-def test_another_wording_of_a_rule_is_confirmed_and_taken_back(space: Workspace) -> None:
-    rule = json.loads(command(space, "rules", "add", "Never push.", "--project", "shop", "--json"))
-    pattern = rule["decisions"][0]["id"]
-    agent = Agent(space)
-    taken = agent.call("mem_draft", pattern_id=pattern, text="Push only when asked.")
-    note = taken["structuredContent"]["waiting"][0]["id"]
-    assert "words rule" in command(space, "project", "memory", "confirm", note)
-    assert "Push only when asked." in command(space, "rules", "show", pattern)
-    command(space, "project", "memory", "undo", note)
-    assert "Never push." in command(space, "rules", "show", pattern)
-    command(space, "project", "memory", "confirm", note)
-    command(space, "rules", "edit", pattern, "--text", "Never force a push.")
-    command(space, "project", "memory", "undo", note, ok=2)
-    agent.close()
-
-
-@pytest.mark.rows("AGT-02")
-def test_an_unknown_note_among_several_stops_before_any_is_decided_on(space: Workspace) -> None:
-    agent = Agent(space)
-    taken = agent.call("mem_note", text="The parser lives in core")["structuredContent"]
-    known = taken["waiting"][0]["id"]
-    command(space, "project", "memory", "confirm", known, "n-nope", ok=1)
-    command(space, "project", "memory", "reject", known, "n-nope", ok=1)
-    assert [note["id"] for note in notes(space)] == [known]
-    command(space, "project", "memory", "confirm", known, known[:6])
-    assert memory_page(space).count("The parser lives in core") == 1
-    agent.close()
-
-
-@pytest.mark.rows("AGT-02")
-def test_only_a_key_that_decides_ends_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = iter(("\r", "?", "\x1b[A", "Y\r", "n"))
-    monkeypatch.setattr("click.getchar", lambda: next(keys))
-    assert (read_key(), read_key()) == ("y", "n")
-
-
 @pytest.mark.rows("AGT-03")
 def test_a_note_is_redacted_and_cites_only_what_supports_it(space: Workspace) -> None:
     agent = Agent(space)
@@ -271,43 +178,6 @@ def test_a_loop_of_notes_ends(space: Workspace, monkeypatch: pytest.MonkeyPatch)
     assert "wait already" in str(agent.call("mem_note", text="third"))
     assert agent.call("mem_note", text="x" * 500)["isError"]
     agent.close()
-
-
-@pytest.mark.rows("AGT-04")
-def test_every_prompt_is_filled_and_names_only_tools_that_are_offered(space: Workspace) -> None:
-    agent = Agent(space)
-    tools = {tool["name"] for tool in agent.ask("tools/list")["result"]["tools"]}
-    listed = agent.ask("prompts/list")["result"]["prompts"]
-    assert [prompt["name"] for prompt in listed] == [
-        "remember",
-        "catch-up",
-        "handoff",
-        "review-rules",
-        "consolidate",
-        "postmortem",
-        "fix",
-    ]
-    for prompt in listed:
-        given = {a["name"]: "vitest: command not found" for a in prompt.get("arguments", ())}
-        text = agent.prompt(prompt["name"], **given)
-        assert "${" not in text and text.strip()
-        assert tools_named(text) <= tools
-    agent.close()
-
-
-def tools_named(text: str) -> set[str]:
-    return {word.strip("`.,;:()") for word in text.split() if word.startswith("`mem_")}
-
-
-@pytest.mark.rows("AGT-04")
-def test_prompts_say_what_is_wrong_with_a_request(space: Workspace) -> None:
-    agent = Agent(space)
-    assert "no such prompt" in agent.ask("prompts/get", name="dance")["error"]["message"]
-    assert "needs error" in agent.ask("prompts/get", name="fix")["error"]["message"]
-    agent.close()
-    lost = Agent(space, cwd="/nowhere")
-    assert "sweep first" in lost.ask("prompts/get", name="catch-up")["error"]["message"]
-    lost.close()
 
 
 @pytest.mark.rows("AGT-04")

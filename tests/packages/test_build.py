@@ -14,10 +14,6 @@ from typing import Any
 import pytest
 from tests.install.machine import Machine
 
-from session_memory.adapters.registry import built_in
-from session_memory.adapters.wiring.client import InstallContext
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks
 from session_memory.packages.build import (
     package_files,
     repository_files,
@@ -97,23 +93,6 @@ def first_event(agent: str) -> str:
 @pytest.mark.rows("PKG-01")
 def test_the_agents_that_have_a_package() -> None:
     assert tuple(sorted(with_package())) == tuple(sorted(AGENTS))
-
-
-@pytest.mark.rows("PKG-01")
-@pytest.mark.parametrize("agent", WITH_HOOKS)
-def test_a_package_has_the_hooks_that_init_writes(agent: str) -> None:
-    client = built_in()[agent].load_wiring()
-    assert client is not None
-    nowhere = Path("/nowhere")
-    files = client.files(InstallContext("/nowhere"), Launchers("", "-I", nowhere, nowhere, nowhere))
-    events = {
-        handler.event
-        for parts in files.values()
-        for part in parts
-        if isinstance(part, JsonHooks)
-        for handler in part.handlers
-    }
-    assert set(hooks_of(agent)) == events
 
 
 @pytest.mark.rows("PKG-01")

@@ -78,20 +78,6 @@ def test_a_backup_is_checked_and_holds_everything(space: Workspace, target: Path
 
 
 @pytest.mark.rows("BAK-03")
-def test_a_malformed_store_is_not_copied(space: Workspace, target: Path) -> None:
-    database = space.store_directory / "store.db"
-    size = database.stat().st_size
-    with database.open("r+b") as file:
-        file.seek(size // 2 // 8192 * 8192)
-        file.write(b"\xff" * 8192)
-    before = database.read_bytes()
-    said = refusal(back_up(space, target), 1)
-    assert "damaged" in said
-    assert not target.parent.exists() or os.listdir(target.parent) == []
-    assert database.read_bytes() == before
-
-
-@pytest.mark.rows("BAK-03")
 @pytest.mark.parametrize("damage", ["changed", "missing"])
 def test_a_store_with_a_damaged_segment_is_not_copied(
     space: Workspace, target: Path, damage: str
@@ -278,19 +264,6 @@ def test_two_backups_to_one_place_do_not_meet(space: Workspace, target: Path) ->
         said = refusal(back_up(space, target), 6)
     assert "another backup" in said
     assert back_up(space, target).returncode == 0
-
-
-def test_writers_without_the_sweeps_lock_do_no_harm(space: Workspace, target: Path) -> None:
-    """Hooks and servers write while a backup runs: it is the store of one moment."""
-    writer = apsw.Connection(str(space.store_directory / "store.db"))
-    writer.execute("BEGIN IMMEDIATE; INSERT INTO meta VALUES ('later', x'00')")
-    assert back_up(space, target).returncode == 0
-    writer.execute("COMMIT")
-    writer.close()
-    assert is_whole(target)
-    copy = apsw.Connection(f"file:{target}/store.db?immutable=1", flags=0x41)
-    assert copy.execute("SELECT count(*) FROM meta WHERE name = 'later'").fetchall() == [(0,)]
-    copy.close()
 
 
 def test_a_backup_of_a_newer_program_is_refused(space: Workspace, target: Path) -> None:

@@ -18,7 +18,6 @@ from session_memory.cli.hub_store import HubCopy
 from session_memory.core.sharing.hashes import session_key
 from session_memory.store import open_store
 from session_memory.store.port import SessionQuery
-from session_memory.team import mirror
 from session_memory.team.membership import membership
 
 MakeLaptop = Callable[[str], Laptop]
@@ -52,48 +51,6 @@ def test_a_hub_answers_like_a_store(
     assert "poetry add pyyaml" in bob.do(*remote, "fix", ERROR).stdout
 
 
-@pytest.mark.rows("TEA-17")
-def test_words_errors_sessions_and_rules_are_asked_of_the_hub_without_a_copy(
-    hub: ModelHub, laptop: MakeLaptop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ada, bob = two_people(laptop, "sessions")
-    ada.do("rules", "add", "use poetry, not pip", "--project", str(ada.key))
-    ada.do("team", "push")
-    copies = tmp_path / "copies"
-    copies.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(copies))
-    monkeypatch.setattr(hub_store, "copied_hub", lambda *_given: pytest.fail("it was copied"))
-    remote, before = ("--store", bob.url), len(hub.requests)
-    found = bob.read(*remote, "search", "yaml")["items"]
-    name = f"{found[0]['session_id']}:{found[0]['turn_id'] & 0xFFFFFF}"
-    assert "yaml" in bob.do(*remote, "show", name).stdout
-    assert "poetry add pyyaml" in bob.do(*remote, "fix", ERROR).stdout
-    (rule,) = bob.read(*remote, "rules")["rules"]
-    assert (rule["author"], rule["text"], rule["people"]) == ("ada", "use poetry, not pip", 1)
-    assert "use poetry, not pip" in bob.do(*remote, "rules", "list").stdout
-    assert "only lists its rules" in bob.do(*remote, "rules", "approve", "x", code=2).stderr
-    asked = {path.partition(" ")[2] for path, _ in hub.requests[before:]}
-    assert {path.rpartition("/")[0] if "/session/" in path else path for path in asked} == {
-        "/v1/search", "/v1/session", "/v1/rules",
-    }  # fmt: skip
-
-
-@pytest.mark.rows("TEA-17")
-def test_a_copy_is_of_the_newest_sessions_alone(
-    laptop: MakeLaptop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ada, bob = two_people(laptop, "sessions")
-    ada.worked(ada.log(9, "the newest of all")).do("team", "push")
-    monkeypatch.setattr(mirror, "MOST_EVENTS", 1)
-    place = tmp_path / "copies"
-    place.mkdir()
-    copy = copy_of(bob, place)
-    assert copy.renew()
-    with open_store(str(copy.data), bob.now, read_only=True) as store:
-        (kept,) = store.sessions(SessionQuery(limit=9))
-    assert kept.title == "ada: the newest of all"
-
-
 @pytest.mark.rows("TEA-11")
 def test_a_session_shared_as_lessons_has_its_digest(laptop: MakeLaptop) -> None:
     ada, bob = two_people(laptop, "lessons")
@@ -109,16 +66,6 @@ def test_a_filter_that_a_hub_cannot_answer_is_an_error(laptop: MakeLaptop) -> No
     _ada, bob = two_people(laptop, "lessons")
     refused = bob.do("--store", bob.url, "sessions", "--outcome", "fail", code=2)
     assert "does not know how sessions ended" in refused.stderr
-
-
-@pytest.mark.rows("TEA-11")
-def test_only_asking_verbs_and_only_ones_own_hub(laptop: MakeLaptop) -> None:
-    _ada, bob = two_people(laptop, "lessons")
-    for verb in (("forget", "--text", "yaml", "--yes"), ("sweep",), ("status",)):
-        assert "--store URL is for" in bob.do("--store", bob.url, *verb, code=2).stderr
-    done = bob.do("--store", "http://127.0.0.1:9", "sessions", code=8)
-    assert "no token for" in done.stderr
-    assert "TLS" in bob.do("--store", "http://hub.example.org", "sessions", code=8).stderr
 
 
 def copy_of(laptop: Laptop, place: Path) -> HubCopy:

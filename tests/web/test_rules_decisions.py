@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,30 +49,6 @@ def post(served: Served, path: str, **form: str) -> str:
     return shown.text
 
 
-@pytest.mark.rows("WEB-15")
-def test_a_search_is_saved_by_name_found_again_and_dropped(served: Served) -> None:
-    page = post(served, "/search/save", q="linter", project="shop", name="lint")
-    assert "It is saved" in page
-    link = re.search(r'href="(/search\?[^"]+)">lint</a>', served.ask("/search").text)
-    assert link is not None
-    kept = served.ask(link[1].replace("&amp;", "&")).text
-    assert 'value="linter"' in kept and "<option selected>shop</option>" in kept
-    post(served, "/search/drop", name="lint")
-    assert ">lint</a>" not in served.ask("/search").text
-
-
-@pytest.mark.rows("WEB-15")
-def test_a_saved_search_goes_with_the_text_that_is_forgotten(
-    served: Served, space: Workspace
-) -> None:
-    post(served, "/search/save", q="linter", name="lint")
-    post(served, "/search/save", q="discount", name="other")
-    answer = served.ask("/forget", form={"form_token": token(served), "text": "linter"})
-    assert answer.status == 200
-    saved = json.loads((space.store_directory / "saved-searches.json").read_text("utf-8"))
-    assert [search["name"] for search in saved] == ["other"]
-
-
 def waiting(served: Served) -> list[str]:
     return re.findall(r'action="/rules/([^/]+)/decide" class="button"', served.ask("/rules").text)
 
@@ -110,26 +85,6 @@ def test_the_gate_is_explained_in_place_and_a_strange_decision_refused(served: S
 
 
 @pytest.mark.rows("WEB-17")
-def test_a_told_line_is_retired_corrected_and_told_again(served: Served, space: Workspace) -> None:
-    def lines() -> list[str]:
-        page = served.ask("/memory/shop").text
-        return re.findall(r'name="line" value="([^"]+)">\s*<input[^>]+value="correct"', page)
-
-    (first, *others) = lines()
-    post(served, "/memory/shop/line", line=first, choice="retire")
-    assert lines() == others
-    config = str(space.write_config())
-    output = space.run("--config", config, "project", "memory", "briefing", "--project", "shop")
-    assert first not in output.stdout
-    post(served, "/memory/shop/line", line=first, choice="as it was")
-    assert first in lines()
-    page = post(served, "/memory/shop/line", line=first, choice="correct", text="Use make check.")
-    assert "Use make check." in page and "in your words" in page
-    output = space.run("--config", config, "project", "memory", "briefing", "--project", "shop")
-    assert "- Use make check." in output.stdout
-
-
-@pytest.mark.rows("WEB-17")
 def test_a_line_is_the_same_though_its_figures_change() -> None:
     choices = [
         LineChoice("shop", "a passed in 3 sessions", "retire"),
@@ -147,17 +102,6 @@ def test_decisions_on_lines_go_with_the_text_that_is_forgotten(
     post(served, "/memory/shop/line", line="Use the linter.", choice="pin")
     served.ask("/forget", form={"form_token": token(served), "text": "linter"})
     assert read_choices(space.store_directory) == []
-
-
-@pytest.mark.rows("WEB-18")
-def test_the_doctor_and_the_retention_plan_stand_on_the_page(served: Served) -> None:
-    page = served.ask("/health").text
-    assert 'href="/health/check">Check now' in page and "forget marks" not in page
-    page = served.ask("/health/check").text
-    assert "forget marks" in page and "database" in page
-    assert "forget marks" in served.ask("/health").text
-    assert "Check again" in post(served, "/health")
-    assert "What retention would do now" in served.ask("/privacy").text
 
 
 @pytest.mark.rows("WEB-18")

@@ -16,15 +16,13 @@ from session_memory.adapters.claude import logs as claude
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import SourceFile
 from session_memory.core.forget import ForgottenSessions
-from session_memory.core.jobs import Job, state_of
 from session_memory.core.spool import REPEAT_WINDOW_MS, TURN_WINDOW_MS
-from session_memory.errors import ModelUnavailable, Refused
+from session_memory.errors import Refused
 from session_memory.forget.hook_files import forget_hook_files
 from session_memory.hooks import entry
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.store.lock import exclusive
-from session_memory.store.port import Store
 from session_memory.testing.workspace import Workspace
 from session_memory.worker.run import PATIENCE_MS, Handler, Worker, WorkerReport
 
@@ -237,19 +235,6 @@ def test_a_transcript_outside_the_known_homes_is_imported(bench: Bench, tmp_path
     assert list(bench.space.sessions()) == [log.session_id]
 
 
-def test_damaged_records_are_set_aside_and_newer_ones_left(bench: Bench) -> None:
-    log = spoken(1)
-    bench.space.write(log)
-    bench.note(log)
-    (bench.spool / "1-broken.json").write_text("{", encoding="utf-8")
-    newer = bench.spool / "2-newer.json"
-    newer.write_text('{"v": 99}', encoding="utf-8")
-    report = bench.work()
-    assert (report.damaged, report.imports) == (1, 1)
-    assert [path.name for path in (bench.spool / "damaged").iterdir()] == ["1-broken.json"]
-    assert newer.exists()
-
-
 def test_only_one_worker_works(bench: Bench) -> None:
     log = spoken(1)
     bench.space.write(log)
@@ -268,26 +253,6 @@ def test_what_was_given_to_a_session_is_told(bench: Bench) -> None:
     with bench.space.store() as store:
         (given,) = store.live.injections("claude", log.session_id)
     assert (given.given, given.held) == (("memory", "p-1"), ("p-2",))
-
-
-def test_jobs_are_done_or_given_back_with_their_reason(bench: Bench) -> None:
-    done: list[str] = []
-
-    def handle(store: Store, job: Job, token: str) -> None:
-        if job.key == "bad":
-            raise ModelUnavailable("no model answers")
-        with store.jobs.completing(job, token):
-            done.append(job.key)
-
-    bench.space.sweep()
-    with bench.space.store() as store:
-        for key in ("good", "bad"):
-            store.jobs.enqueue("flush", key, 1, bench.now)
-    report = bench.work({"flush": handle})
-    assert (report.jobs_done, report.jobs_failed, done) == (1, 1, ["good"])
-    with bench.space.store() as store:
-        states = {job.key: state_of(job, bench.now) for job in store.jobs.all()}
-    assert states == {"good": "done", "bad": "waiting"}
 
 
 KILLED = """
@@ -369,44 +334,6 @@ def test_nothing_around_a_named_transcript_is_searched(
     assert bench.work().skipped == 1
     assert looked == [str(bench.space.claude)]
     assert bench.space.sessions() == {}
-
-
-@pytest.mark.rows("ING-15")
-def test_a_record_that_cannot_be_noted_is_set_aside_and_the_others_are_noted(
-    bench: Bench,
-) -> None:
-    good, bad = spoken(1, "one"), spoken(2, "two")
-    bench.space.write(good, bad)
-    bench.note(good)
-    bench.note(bad, at=-(10**30), given=["memory"])
-    report = bench.work()
-    assert (report.damaged, report.records) == (1, 2)
-    assert bench.waiting() == 0
-    assert len(list((bench.spool / "damaged").iterdir())) == 1
-    assert set(bench.space.sessions()) == {good.session_id, bad.session_id}
-
-
-@pytest.mark.rows("ING-15")
-def test_a_job_that_breaks_in_an_unforeseen_way_stops_no_other(bench: Bench) -> None:
-    bench.space.write(spoken(1, "one"))
-    bench.space.sweep()
-    done: list[str] = []
-
-    def handle(store: Store, job: Job, token: str) -> None:
-        if job.key == "bad":
-            raise ZeroDivisionError("an odd job")
-        with store.jobs.completing(job, token):
-            done.append(job.key)
-
-    with bench.space.store() as store:
-        for key in ("bad", "good"):
-            store.jobs.enqueue("try", key, "1", bench.now)
-    report = bench.work({"try": handle})
-    assert (report.jobs_done, report.jobs_failed, done) == (1, 1, ["good"])
-    with bench.space.store() as store:
-        assert [job.last_error for job in store.jobs.all() if job.key == "bad"] == [
-            "ZeroDivisionError: an odd job"
-        ]
 
 
 @pytest.mark.rows("ING-11")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,8 @@ from tests.store.test_damage import ANY, overwrite, overwrite_root
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.settings.load import variable
-from session_memory.store import segments
 from session_memory.store.damage import damaged_copies, known_damage
-from session_memory.store.segments import DirectorySegments, digest_of, unpack
-from session_memory.store.sqlite import merge, open_store, salvage
-from session_memory.store.sqlite.connection import PAGE_SIZE, connect, rows
+from session_memory.store.sqlite.connection import PAGE_SIZE
 from session_memory.testing.workspace import Workspace
 
 Output = pytest.CaptureFixture[str]
@@ -196,100 +192,3 @@ def test_a_text_whose_row_is_lost_is_matched_with_its_events(
     assert code == 0, told
     assert "5 files matched with their events" in told
     assert space.dump() == before
-
-
-def test_rows_on_both_sides_of_bad_pages_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "store" / "store.db"
-    open_store(str(path.parent), 0, create_missing=True).close()
-    db = connect(str(path))
-    db.executemany(
-        "INSERT INTO eviction VALUES (?, 0, ?, ?, 'x', 0, 0)",
-        [(number * 7, number, "n" * 300) for number in range(1, 2001)],
-    )
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    leaves = [row[0] for row in rows(db, "SELECT pageno FROM dbstat WHERE name = 'eviction'")][1:]
-    table = salvage.tables_of(db)["eviction"]
-    db.close()
-    assert len(leaves) > 30
-    for page in (leaves[0], leaves[9], leaves[20], leaves[-1]):
-        overwrite(path, (page - 1) * PAGE_SIZE, PAGE_SIZE)
-    found: set[int] = set()
-    with salvage.opened(str(path)) as old:
-        assert old is not None
-        assert not salvage.read_table(old, table, ("id",), lambda row: found.add(row[0]))
-    assert 2000 * (len(leaves) - 5) / len(leaves) <= len(found) < 2000
-
-
-def test_every_table_is_joined_or_left_out_on_purpose(space: Workspace) -> None:
-    db = connect(str(database(space)))
-    assert set(salvage.tables_of(db)) == merge.SPECS.keys() | merge.LEFT_OUT
-    db.close()
-
-
-@pytest.mark.rows("STO-14")
-def test_segments_alone_tell_the_sessions_again(space: Workspace, capsys: Output) -> None:
-    """Neither database nor log is left."""
-    parent = talk(20, "said before the fork")
-    fork = parent.fork(21)
-    fork.prompt("said in the fork")
-    space.write(parent, fork)
-    space.sweep()
-    before = space.dump()
-    database(space).unlink()
-    for log in space.files():
-        log.unlink()
-    code, told = repair(capsys)
-    assert code == 3, told  # what only the database knew is named
-    assert space.dump() == before
-    assert space.findings() == []
-
-
-def test_lost_rows_of_a_session_come_back_from_its_segments(
-    space: Workspace, capsys: Output
-) -> None:
-    before = space.dump()
-    overwrite_root(database(space), "session", "source", "event", "fact", "usage")
-    for log in space.files():
-        log.unlink()
-    code, told = repair(capsys)
-    assert code == 0, told
-    assert space.dump() == before
-    assert space.findings() == []
-
-
-def without_manifests(space: Workspace) -> None:
-    """Turn every segment into one of the first version, as an earlier release wrote it."""
-    folder = DirectorySegments(str(space.store_directory / "segments"))
-    zstd = segments._zstd()  # pyright: ignore[reportPrivateUsage]
-    db = connect(str(database(space)))
-    for name in list(folder.names()):
-        text = unpack(folder, name)
-        starts = range(0, len(text), segments.BLOCK_TEXT)
-        blocks = [zstd.compress(text[at : at + segments.BLOCK_TEXT]) for at in starts]
-        end = (len(text), segments.BLOCK_TEXT, len(blocks), segments.FIRST_MAGIC)
-        lengths = struct.pack(f"<{len(blocks)}I", *map(len, blocks))
-        data = b"".join((segments.FIRST_MAGIC, *blocks, lengths, struct.pack("<QII8s", *end)))
-        Path(folder.path(name)).write_bytes(data)
-        db.execute(
-            "UPDATE segment SET bytes = ?, hash = ? WHERE name = ?",
-            (len(data), digest_of(data), name),
-        )
-    db.close()
-
-
-def test_segments_of_the_first_version_are_read_and_never_thrown_away(
-    space: Workspace, capsys: Output
-) -> None:
-    before = space.dump()
-    without_manifests(space)
-    assert space.dump() == before
-    assert space.findings() == []
-    database(space).unlink()
-    space.files()[0].unlink()
-    code, told = repair(capsys)
-    assert code == 3
-    assert any("1 files of texts fit no event" in text for text in told)
-    (kept,) = (space.store_directory / "unclaimed").iterdir()
-    assert kept.suffix == ".seg"
-    assert len(space.sessions()) == 4
-    assert space.findings() == []

@@ -44,29 +44,6 @@ def test_a_whole_store_needs_nothing(space: Workspace, layer: str) -> None:
     assert space.dump() == before
 
 
-@pytest.mark.parametrize(
-    ("layer", "damage"),
-    [
-        ("counts", ["UPDATE session SET raw_events = 99"]),
-        ("usage", ["UPDATE usage SET counted = 0"]),
-        ("index", ["DELETE FROM event_text WHERE rowid = (SELECT min(id) FROM event)"]),
-        ("index", ["INSERT INTO turn_text (rowid, body) VALUES (5, 'stray')"]),
-    ],
-)
-def test_rows_are_repaired_and_a_dry_run_lists_them(
-    space: Workspace, layer: str, damage: list[str]
-) -> None:
-    before = space.dump()
-    spoil(space, *damage)
-    broken = space.findings()
-    assert broken
-    assert repair(space, layer, dry_run=True)
-    assert space.findings() == broken, "a dry run changes nothing"
-    assert repair(space, layer)
-    assert space.findings() == []
-    assert space.dump() == before
-
-
 def test_the_index_finds_again_after_repair(space: Workspace) -> None:
     for table in ("event_text", "turn_text"):
         spoil(space, f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
