@@ -74,3 +74,15 @@ def test_forgetting_drops_the_lines_that_were_kept_for_an_undo(
     assert b"shopctl status --plain" not in kept.read_bytes()
     assert main(["forget", "--project", "shop", "--yes"]) == EXIT_OK
     assert kept.read_bytes() == b"[]"
+
+
+@pytest.mark.usefixtures("desk")
+def test_a_redaction_rule_that_cannot_be_used_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = tmp_path / "leaks.toml"
+    rules.write_text("[[rules]]\nid = 'bad'\nregex = '(?<=a)b'\n", encoding="utf-8")
+    monkeypatch.setenv("SESSION_MEMORY_REDACT_GITLEAKS", str(rules))
+    capsys.readouterr()
+    assert main(["project", "memory", "audit"]) == EXIT_OK
+    assert "rule bad is not used" in capsys.readouterr().err

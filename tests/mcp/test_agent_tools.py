@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.mcp.clients import LocalServer
 
@@ -16,6 +17,8 @@ from session_memory.mcp.server import Server, ServerEnvironment
 from session_memory.mcp.tools import brief_listing, tools_of
 from session_memory.memory.layout import memory_root
 from session_memory.paths import find_paths
+from session_memory.settings import Redact
+from session_memory.settings.kinds import UserRule
 from session_memory.testing.command import run_command
 from session_memory.testing.workspace import Workspace
 
@@ -127,6 +130,18 @@ def test_a_note_is_redacted_and_cites_only_what_supports_it(space: Workspace) ->
     refused = agent.call("mem_note", text="use `make ship`", evidence=[works])
     assert refused["isError"] and "does not contain" in str(refused)
     agent.close()
+
+
+def test_a_redaction_rule_that_cannot_be_used_is_in_the_log(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = (UserRule(id="bad", pattern="(?<=a)b"),)
+    config = msgspec.structs.replace(space.config(), redact=Redact(rules=rules))
+    monkeypatch.setattr(space, "config", lambda: config)
+    agent = Agent(space)
+    agent.call("mem_note", text="push with care")
+    agent.close()
+    assert "rule bad is not used" in capsys.readouterr().err
 
 
 @pytest.mark.rows("AGT-03")
