@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.cli.test_init import Directly
 from tests.install.configs import CLAUDE_SETTINGS, LIVED_IN
 from tests.install.machine import Machine
+from tests.install.test_apply import Directly
 
 from session_memory.install import files
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs

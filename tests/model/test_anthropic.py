@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.model.test_sdk import SCHEMA, SHAPED, by_messages
+from tests.model.test_openai import SCHEMA, SHAPED
+from tests.model.test_sdk import by_messages
 
 from session_memory.testing.model_server import ModelServer, Play
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.recall.store_builder import ROOT, Memory, plain
-from tests.recall.test_scope import PROJECT, line
+from tests.recall.test_routing import PROJECT, line
 
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Project

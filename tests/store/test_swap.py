@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.store.test_swap_restore import backup, overwrite, restore, run, space
+from tests.cli.test_restore import backup, overwrite, restore, run, space
 
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog

@@ -7,23 +7,17 @@ import re
 from urllib.parse import quote
 
 import pytest
-from tests.web.served import Served
-from tests.web.test_app_pages import opened, shown, work
+from tests.web.served import Served, number_of
+from tests.web.test_app_pages import opened, shown
 from tests.web.test_rules_decisions import post, served, token
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.event_ids import event_id
 from session_memory.memory.layout import MEMORY, memory_root
-from session_memory.store.values import SessionQuery
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
-__all__ = ["served", "work"]
-
-
-def number_of(space: Workspace, log: ClaudeLog) -> int:
-    with space.store() as store:
-        return next(s.id for s in store.sessions(SessionQuery()) if s.external_id == log.session_id)
+__all__ = ["served"]
 
 
 @pytest.mark.rows("WEB-13")

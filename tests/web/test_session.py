@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.web.test_app_pages import number_of, opened, shown, work
+from tests.web.served import number_of
+from tests.web.test_app_pages import opened, shown
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
-
-__all__ = ["work"]
 
 
 @pytest.mark.rows("WEB-09")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.store.test_marks import FORGOTTEN, KEPT, WORD, space
+from tests.store.sqlite.test_forget_with_marks import KEPT
+from tests.store.test_marks import FORGOTTEN, WORD, space
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.store import marks
