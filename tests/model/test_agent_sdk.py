@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 from tests.model.meters import NOW
-from tests.model.test_open import sdk
 
 from session_memory import settings
 from session_memory.errors import ModelUnavailable
@@ -22,9 +23,58 @@ from session_memory.model.open import open_model
 from session_memory.model.port import Request
 from session_memory.store.port import Store
 
-__all__ = ["sdk"]
-
 REQUEST = Request("test", "be terse", "what is it?", timeout_s=5)
+
+SDK = '''
+"""A stand-in for the agent SDK, which is too large to install for a test."""
+import asyncio
+import dataclasses
+from types import SimpleNamespace
+
+class ClaudeSDKError(Exception): pass
+class CLINotFoundError(ClaudeSDKError): pass
+
+@dataclasses.dataclass
+class ClaudeAgentOptions:
+    model: str
+    system_prompt: str
+    cwd: str
+    allowed_tools: list
+    max_turns: int
+    setting_sources: list
+    permission_mode: str
+    env: dict
+    extra_args: dict
+
+asked = []
+behaviour = "answer"
+
+async def query(*, prompt, options):
+    asked.append((prompt, options))
+    if behaviour == "lost":
+        raise CLINotFoundError("no claude")
+    if behaviour == "broken":
+        raise ClaudeSDKError("exit code 1 with sk-ant-abcdefghij")
+    yield SimpleNamespace(content=[SimpleNamespace(text="the answer")], model="m")
+    if behaviour == "cut":
+        return
+    if behaviour == "slow":
+        await asyncio.Event().wait()
+    yield SimpleNamespace(
+        result="the answer in other words", is_error=behaviour == "error", total_cost_usd=0.01,
+        usage={"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": 7},
+    )
+'''
+
+
+@pytest.fixture
+def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The stand-in, importable under the real name."""
+    (tmp_path / "claude_agent_sdk.py").write_text(SDK)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "claude_agent_sdk", None)  # so that it goes with the test
+    del sys.modules["claude_agent_sdk"]
+    return importlib.import_module("claude_agent_sdk")
 
 
 def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(sdk: Any, store: Store) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.model.meters import NOW
@@ -14,47 +11,6 @@ from session_memory import settings
 from session_memory.errors import ModelUnavailable
 from session_memory.model.open import caps_of, open_model
 from session_memory.store.port import Store
-
-SDK = '''
-"""A stand-in for the agent SDK, which is too large to install for a test."""
-import asyncio
-import dataclasses
-from types import SimpleNamespace
-
-class ClaudeSDKError(Exception): pass
-class CLINotFoundError(ClaudeSDKError): pass
-
-@dataclasses.dataclass
-class ClaudeAgentOptions:
-    model: str
-    system_prompt: str
-    cwd: str
-    allowed_tools: list
-    max_turns: int
-    setting_sources: list
-    permission_mode: str
-    env: dict
-    extra_args: dict
-
-asked = []
-behaviour = "answer"
-
-async def query(*, prompt, options):
-    asked.append((prompt, options))
-    if behaviour == "lost":
-        raise CLINotFoundError("no claude")
-    if behaviour == "broken":
-        raise ClaudeSDKError("exit code 1 with sk-ant-abcdefghij")
-    yield SimpleNamespace(content=[SimpleNamespace(text="the answer")], model="m")
-    if behaviour == "cut":
-        return
-    if behaviour == "slow":
-        await asyncio.Event().wait()
-    yield SimpleNamespace(
-        result="the answer in other words", is_error=behaviour == "error", total_cost_usd=0.01,
-        usage={"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": 7},
-    )
-'''
 
 
 def test_no_model_is_turned_on_by_default(store: Store) -> None:
@@ -107,12 +63,3 @@ def test_the_caps_are_those_of_the_configuration() -> None:
     caps = caps_of(settings.Model(run_max_minutes=2, run_max_calls=3, day_max_usd=4.5))
 
     assert (caps.run_ms, caps.run_calls, caps.day_usd) == (120_000, 3, 4.5)
-
-
-@pytest.fixture
-def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The stand-in, importable under the real name."""
-    (tmp_path / "claude_agent_sdk.py").write_text(SDK)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "claude_agent_sdk", raising=False)
-    return importlib.import_module("claude_agent_sdk")
