@@ -50,7 +50,7 @@ COVERED: dict[str, Part] = {
     ),
     "retention": Part(
         "session_memory.core.retention",
-        ("core/test_retention*.py", "ingest/test_sweep_ag*.py", "ingest/test_sweep_lost.py"),
+        ("core/test_retention*.py", "ingest/test_sweep_ag*.py", "ingest/test_retention_lost.py"),
         3,
     ),
     "ingest": Part(
@@ -65,7 +65,7 @@ COVERED: dict[str, Part] = {
     ),
     "cost": Part(
         "session_memory.core.pricing",
-        ("adapters/test_overcounts.py", "core/test_pricing*.py", "contract/test_usage.py"),
+        ("invariants/test_overcounts.py", "core/test_pricing*.py", "contract/test_usage.py"),
         1,
     ),
     "detect": Part("session_memory.detect.mine", ("detect/test_*.py",), 6),

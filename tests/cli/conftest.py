@@ -6,6 +6,26 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from tests.distribute.conftest import desk
+from tests.export.conftest import here
+from tests.guards.conftest import user
+from tests.ingest.conftest import space
+from tests.install.conftest import machine, same_umask
+from tests.memory.conftest import bench
+from tests.team.conftest import hub, laptop, url
+
+__all__ = [
+    "bench",
+    "desk",
+    "here",
+    "hub",
+    "laptop",
+    "machine",
+    "same_umask",
+    "space",
+    "url",
+    "user",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -214,23 +214,6 @@ def test_colour_is_on_terminals_only_and_can_be_forced_or_switched_off(swept: Wo
     assert "\x1b[" in forced.stdout
 
 
-@pytest.mark.rows("CLI-30")
-@pytest.mark.parametrize("wide", [40, 80, 120])
-def test_no_line_of_sessions_is_wider_than_the_terminal(swept: Workspace, wide: int) -> None:
-    shown = run_at_terminal(swept, "sessions", {"TERM": "dumb"}, wide=wide)
-    assert max(map(len, shown.splitlines())) <= wide
-    assert "question number 3 about" in " ".join(shown.split())
-
-
-@pytest.mark.rows("CLI-33")
-def test_long_output_goes_through_the_pager_of_a_terminal(swept: Workspace) -> None:
-    pager = {"PAGER": "sed s/^/paged/"}
-    assert "paged" in run_at_terminal(swept, "sessions", pager)
-    assert "paged" not in run_at_terminal(swept, "sessions --limit 1", pager)
-    assert "paged" not in run_at_terminal(swept, "sessions --no-pager", pager)
-    assert "paged" not in run_at_terminal(swept, "sessions", pager | {"NO_PAGER": "1"})
-
-
 @pytest.mark.rows("CLI-33")
 def test_lists_say_how_many_more_there_are(swept: Workspace) -> None:
     config = str(swept.write_config())

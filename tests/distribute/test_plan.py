@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -12,14 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.distribute.scenes import BLOCKS, Hand, approved, lesson, repo_of, repository, tree
 
-from session_memory import audit, paths
-from session_memory.distribute import files
-from session_memory.distribute.ledger import Ledger, read_ledger, write_ledger
+from session_memory.distribute.ledger import Ledger, read_ledger
 from session_memory.distribute.render import lessons, skill_name
 from session_memory.distribute.sections import sections_for
 from session_memory.distribute.targets import reach
 from session_memory.settings import Distribute
-from session_memory.testing.faults import Counter, CountingOs, Stopped
 
 ALL = Distribute()
 
@@ -203,14 +199,6 @@ def test_a_repository_that_is_gone_is_reported_and_forgotten_on_request(tmp_path
     assert read_ledger(hand.data).entries == ()
 
 
-def test_a_file_that_changed_since_the_plan_is_left_alone(tmp_path: Path) -> None:
-    shop = repository(tmp_path, "shop", CLAUDE="mine\n")
-    file = shop / "CLAUDE.md"
-    with pytest.raises(files.Refused, match="changed meanwhile"):
-        files.put(str(shop), str(file), b"other\n", b"new\n")
-    assert file.read_text() == "mine\n" and len(list(shop.iterdir())) == 2
-
-
 def test_modes_are_kept_and_new_files_follow_their_folder(tmp_path: Path) -> None:
     shop = repository(tmp_path, "shop", CLAUDE="mine\n")
     (shop / "CLAUDE.md").chmod(0o640)
@@ -223,18 +211,6 @@ def test_modes_are_kept_and_new_files_follow_their_folder(tmp_path: Path) -> Non
     modes = {path.name: path.stat().st_mode & 0o777 for path in shop.rglob("*")}
     assert (modes["CLAUDE.md"], modes["AGENTS.md"]) == (0o640, 0o640)
     assert (modes[".agents"], modes["SKILL.md"]) == (0o750, 0o640)
-
-
-def test_undo_of_one_pattern_leaves_the_others(tmp_path: Path) -> None:
-    shop = repository(tmp_path, "shop", CLAUDE="mine")
-    hand = Hand(tmp_path / "data", shop)
-    hand.give(lesson("p1"), lesson("p2"))
-    hand.undo(patterns=frozenset({"p1"}))
-    text = (shop / "CLAUDE.md").read_text()
-    assert "[sm-p1]" not in text and "[sm-p2]" in text
-    assert {entry.patterns for entry in read_ledger(hand.data).entries} == {("p2",)}
-    hand.undo(patterns=frozenset({"p2"}))
-    assert (shop / "CLAUDE.md").read_text() == "mine" and not (shop / "AGENTS.md").exists()
 
 
 @pytest.mark.rows("DIS-06")
@@ -259,63 +235,3 @@ def test_given_and_taken_out_is_as_before(
     assert plan.changes == () and tree(shop) == after
     hand.undo()
     assert tree(shop) == before
-
-
-@pytest.mark.parametrize("then", ["again", "undo"])
-@pytest.mark.parametrize("way", ["full", "killed"])
-def test_cut_off_anywhere_each_file_is_old_or_new_and_the_next_run_ends_well(
-    tmp_path: Path, way: str, then: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = (lesson("p1"), lesson("p2", "long\ntext"))
-    fine = repository(tmp_path / "fine", "shop", CLAUDE="mine")
-    (tmp_path / "fine" / "data").mkdir()
-    write_ledger(tmp_path / "fine" / "data", Ledger(key="00"))
-    Hand(tmp_path / "fine" / "data", fine, settings=ALL).give(*given)
-    wanted = {path.name: path.read_bytes() for path in fine.rglob("*.md")}
-    for nth in range(1, 60):
-        folder = tmp_path / str(nth)
-        shop = repository(folder, "shop", CLAUDE="mine")
-        before = tree(shop)
-        hand = Hand(folder / "data", shop, settings=ALL)
-        write_ledger(folder / "data", Ledger(key="00"))
-        counter = Counter(nth, ("write", "fsync", "replace"), stays=way == "killed")
-        faulty = _Dying(counter) if way == "killed" else CountingOs(counter, errno.ENOSPC)
-        with monkeypatch.context() as patch:
-            for module in (files, paths, audit):
-                patch.setattr(module, "os", faulty)
-            try:
-                hand.give(*given)
-            except (Stopped, OSError) as error:  # our own ledger could not be written either
-                assert isinstance(error, Stopped) == (way == "killed")
-        for path in shop.rglob("*.md"):
-            assert path.read_bytes() in (wanted[path.name], b"mine")
-        if then == "again":
-            hand.give(*given)
-            assert {path.name: path.read_bytes() for path in shop.rglob("*.md")} == wanted
-        hand.undo()
-        assert tree(shop) == before
-        if not counter.failed:
-            break
-    else:
-        pytest.fail("no run came to its end")
-
-
-class _Dying(CountingOs):
-    """The process dies at an operation: nothing after it is done, no clean-up either."""
-
-    def __init__(self, counter: Counter) -> None:
-        super().__init__(counter, 0)
-
-    def __getattr__(self, name: str) -> object:
-        if self._counter.failed and name in ("unlink", "replace", "write"):
-            raise Stopped(name)
-        real = getattr(os, name)
-        if name not in self._counter.operations:
-            return real
-
-        def call(*arguments: object, **options: object) -> object:
-            if self._counter.fails(name):
-                raise Stopped(name)
-            return real(*arguments, **options)
-
-        return call

@@ -12,7 +12,6 @@ from tests.export.export_commands import bring, export, run, told
 from tests.invariants.broken import everything_stored
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.export.reader import MAX_LINE
 from session_memory.store.lock import exclusive
 from session_memory.testing.faults import failing_disk
 from session_memory.testing.samples import write_samples
@@ -44,14 +43,6 @@ def edit_lines(path: Path, old: str, new: str, count: int = -1) -> None:
 def edit_manifest(path: Path, **fields: Any) -> None:
     manifest = json.loads((path / "manifest.json").read_text("utf-8"))
     (path / "manifest.json").write_text(json.dumps({**manifest, **fields}), "utf-8")
-
-
-@pytest.mark.rows("STO-90")
-def test_a_line_beyond_the_cap_is_refused_by_number(there: Workspace, path: Path) -> None:
-    edit_lines(path, "\n", "\n" + "x" * (MAX_LINE + 1), 1)
-    code, _, err = run(there, "store", "import", str(path))
-    assert code == 8
-    assert "line 2 of" in err and "longer than" in err
 
 
 @pytest.mark.parametrize("at", [0.0, 0.5, 0.999])

@@ -217,8 +217,8 @@ def test_better_rules_redact_what_is_stored(
     assert digest is not None and "[REDACTED_SECRET" in (digest.objective or "")
 
 
-def no_rules(key: bytes, *_: object) -> tuple[Redactor, list[str]]:
-    return Redactor(key, ()), []
+def no_rules(key: bytes, *_: object) -> Redactor:
+    return Redactor(key, ())
 
 
 def traces_of(store: object, text: str) -> list[str]:

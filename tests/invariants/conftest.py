@@ -13,7 +13,7 @@ from session_memory.testing.workspace import Workspace
 ABOUT_LOGS = (
     *("any_way_in", "any_way_rows", "appended", "every_agent", "forgotten_flavors", "injection"),
     *("live", "quoted_exits", "torn", "torn_cursor", "torn_databases", "torn_documents"),
-    *("torn_packed", "torn_rows"),
+    *("torn_packed", "torn_rows", "overcounts", "own_place", "what_is_asked"),
 )
 """Files of tests in which odd logs meet a store that nothing happens to: a copy will do."""
 

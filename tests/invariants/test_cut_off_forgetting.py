@@ -91,7 +91,7 @@ def test_what_was_dropped_but_not_erased_is_erased_by_the_next_sweep(
 ) -> None:
     space.write(spoken(1, f"I moved to {ADDRESS}"), spoken(2, f"use {TOKEN}"))
     space.write(spoken(3, "stay here"))
-    monkeypatch.setattr(capture, "make_redactor", lambda key, _added: (Redactor(key, ()), []))
+    monkeypatch.setattr(capture, "make_redactor", lambda key, *_: Redactor(key, ()))
     space.sweep()
     monkeypatch.undo()
     with space.store() as store, pytest.raises(Stopped), marked(str(space.store_directory)):

@@ -11,7 +11,6 @@ from tests.journal.compile_journal import article
 from session_memory.journal.articles import (
     KEYS,
     KINDS,
-    Article,
     BadArticleError,
     Kind,
     entry_keys_in,
@@ -23,7 +22,6 @@ from session_memory.journal.articles import (
     slug,
     with_lines,
 )
-from session_memory.journal.knowledge import index, index_faults
 from session_memory.journal.links import drop_dead_links, link_targets, without_links
 
 SOUND = {kind: article(f"{kind}/x", "# x\n\ntext") for kind in KINDS}
@@ -127,19 +125,3 @@ def test_links_to_nothing_become_words() -> None:
     assert drop_dead_links("[[a|A]] [[b]] [[c|C]]", lambda target: target == "a") == "[[a|A]] b C"
     shown = without_links("[[a]] <!-- entry=00 --> [[[b]]]")
     assert link_targets(shown) == () and "<!--" not in shown and "-->" not in shown
-
-
-@pytest.mark.rows("KB-05")
-def test_the_index_has_one_row_for_each_article_and_no_other() -> None:
-    some: dict[str, Article] = {
-        "concepts/a": article("concepts/a", "# a\n\nA | bar, [[x]] <!-- entry=00 -->"),
-        "qa/b": article("qa/b", "# b"),
-    }
-    text = index(some)
-    assert "| Article | Summary | Compiled From | Updated |" in text
-    assert "| [[concepts/a]] | A / bar, x | daily/2026-03-02.md | 2026-03-02 |" in text
-    assert index_faults(text, some) == []
-    row = text.splitlines()[-1]
-    assert len(index_faults(text + row + "\n", some)) == 1
-    assert len(index_faults(text.replace(row + "\n", ""), some)) == 1
-    assert len(index_faults(text, {"concepts/a": some["concepts/a"]})) == 1

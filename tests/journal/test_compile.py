@@ -19,8 +19,6 @@ from session_memory.journal.articles import points_of
 from session_memory.journal.compile import compile_logs, select_logs
 from session_memory.journal.knowledge import index_faults
 from session_memory.journal.lint import read_lint_input, structural_issues
-from session_memory.journal.merge import shared_names
-from session_memory.journal.model_compile import INCREMENTAL, WHOLE
 from session_memory.journal.state import log_hash, pending_logs
 from session_memory.model.port import Answer, Request, Usage
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
@@ -118,31 +116,6 @@ def test_the_question_holds_schema_index_articles_log_and_the_day(library: Libra
     assert "a thousand tokens" in second[order[-1] :]
     assert "Cache the tokens in" in first and "[entry E1]" in first
     assert "session-memory:begin" not in first
-
-
-@pytest.mark.rows("KB-03")
-def test_what_is_known_is_updated_and_never_doubled(library: Library) -> None:
-    library.add()
-    library.add(OTHER, "s2", day=1)
-    library.says(
-        answer(written("Token cache", "Tokens are cached.", aliases=["lexer cache"])),
-        answer(
-            written("Lexer  Cache!", "The cache holds a thousand tokens."),
-            written("Cache of tokens", "It is cleared at the end.", updates="concepts/token-cache"),
-            written("Slots", "Slots halve the memory.", aliases=["token cache", "small tokens"]),
-        ),
-    )
-    report = library.compile()
-    assert report.failed == {}
-    found = library.articles
-    assert sorted(found) == ["concepts/token-cache"]
-    body = found["concepts/token-cache"].body
-    assert all(
-        text in body
-        for text in ("are cached", "a thousand tokens", "at the end", "halve the memory")
-    )
-    assert found["concepts/token-cache"].sources == ("daily/2026-03-02.md", "daily/2026-03-03.md")
-    assert shared_names(found) == []
 
 
 @pytest.mark.rows("KB-03", "KB-05")
@@ -299,25 +272,6 @@ def test_a_log_that_is_edited_during_its_compile_is_left_for_later(library: Libr
     report = library.compile()
     assert "edited during its compile" in report.failed[DAY]
     assert library.articles == {} and pending(library) == [DAY]
-
-
-@pytest.mark.rows("KB-10")
-def test_growth_is_compiled_alone_and_an_edit_whole(library: Library) -> None:
-    library.add()
-    model = library.says(*(answer() for _ in range(3)))
-    library.compile()
-    library.add(OTHER, "s2")
-    (done,) = library.compile().done
-    assert done.incremental
-    log = library.log()
-    log.write_bytes(log.read_bytes().replace(b"most of the time", b"half of the time"))
-    (done,) = library.compile().done
-    assert not done.incremental
-    first, tail, edited = (request.user for request in model.requests)
-    assert WHOLE in first and INCREMENTAL not in first
-    assert INCREMENTAL in tail and "a thousand tokens" in tail
-    assert "most of the time" not in tail
-    assert WHOLE in edited and "half of the time" in edited and "a thousand tokens" in edited
 
 
 def test_what_an_edit_took_away_leaves_the_articles_too(library: Library) -> None:

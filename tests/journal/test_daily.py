@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import datetime
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from tests.journal.flush_journal import Bench
 
 from session_memory.journal import daily
-from session_memory.journal.paths import journal_paths
 
 WRITERS, SIZE = 20, 50_000
 WRITE = """
@@ -95,13 +93,6 @@ def test_what_the_user_wrote_by_hand_stays(bench: Bench) -> None:
     assert "my own note\n\n### Session" in bench.today()
     left = daily.without_sessions(bench.today(), {"s1", "s2"})
     assert left.rstrip().endswith("my own note") and "one" not in left and "two" not in left
-
-
-def test_journals_of_two_projects_are_apart_and_a_vault_is_one(tmp_path: Path) -> None:
-    assert journal_paths(tmp_path, "/a").root != journal_paths(tmp_path, "/b").root
-    vault = str(tmp_path / "vault")
-    assert journal_paths(tmp_path, "/a", vault) == journal_paths(tmp_path, "/b", vault)
-    assert journal_paths(tmp_path, "/a", vault).root == Path(vault)
 
 
 def test_the_journals_root_holds_nothing_but_what_people_read(bench: Bench) -> None:

@@ -10,8 +10,11 @@ from typing import NamedTuple
 import pytest
 from tests.mcp.clients import LocalServer
 from tests.recall.store_builder import HOUR, ROOT, Memory
+from tests.team.conftest import hub, laptop, url
 
 from session_memory.core.project.identity import Resolution
+
+__all__ = ["hub", "laptop", "url"]
 
 OTHER = Resolution(key="other", root="/work/other", source="cwd:.git", confidence="high")
 

@@ -13,14 +13,11 @@ from tests.mcp.clients import LocalServer, text_of
 from tests.mcp.conftest import Known
 
 from session_memory.core.event_ids import event_id
-from session_memory.mcp.callers import Caller, caller, default_mode
+from session_memory.mcp.callers import default_mode
 from session_memory.mcp.render import COMPLETE, refusal, result, structured
-from session_memory.mcp.size_limit import fit
-from session_memory.mcp.tools import TOOLS, input_schema, tools_of
-from session_memory.recall.requests import ANSWER_BYTES
+from session_memory.mcp.tools import tools_of
 
 Json = dict[str, Any]
-LIMIT = 12_000
 
 
 def every_call(known: Known) -> list[tuple[str, Json]]:
@@ -222,138 +219,3 @@ def test_an_unchanged_pack_takes_few_bytes(known: Known) -> None:
         else:  # its model sees the text, which is the structure once more
             assert json.loads(text_of(again))["not_modified"] is True
             assert len(text_of(again)) < 300
-
-
-def test_answers_stay_under_what_clients_cut(server: LocalServer, known: Known) -> None:
-    long = "a rather long sentence about \u00e9t\u00e9, tables and \U0001f4c8 that goes on and on "
-    for number in range(40):
-        known.memory.session(
-            f"big-{number}-{'x' * 60}",
-            ("user_request", f"{number} {long * 6}"),
-            *[("pending_item", f"totals {number}.{at} {long * 3}") for at in range(12)],
-            *[("blocker", f"blocked {number}.{at} {long * 3}") for at in range(6)],
-            cwd=f"/work/shop/{'deep/' * 12}lane{number}",
-        )
-    for name, arguments in every_call(known):
-        found = server.call(name, **arguments)
-        assert found["isError"] is False, name
-        assert len(msgspec.json.encode(found["structuredContent"])) <= LIMIT, name
-        verbose = server.call(name, response_mode="complete", **arguments)
-        assert len(text_of(verbose).encode()) <= LIMIT + 1_500, name
-    listed = server.call("mem_session_list", project_key="shop")["structuredContent"]
-    assert listed["count"] == len(listed["items"])
-    assert listed["count"] + listed["left_out"]["items"] == 20
-    assert listed["items_share"]["runtime"] == "claude"
-    assert not set(listed["items_share"]) & set(listed["items"][0])
-    assert "left_out=items:" in text_of(server.call("mem_session_list", project_key="shop"))
-
-
-Lists = st.dictionaries(
-    st.sampled_from(("items", "events", "lanes", "inner")),
-    st.lists(st.one_of(st.integers(), st.text(max_size=300), st.none()), max_size=60),
-    max_size=4,
-)
-
-
-@settings(max_examples=60)
-@given(Lists, st.integers(200, 3_000))
-def test_what_does_not_fit_is_cut_from_the_end_and_counted(lists: Json, room: int) -> None:
-    answer: Json = {**lists, "count": len(lists.get("items", ()))}
-    before = msgspec.json.encode(answer)
-    small = fit(answer, room)
-    assert msgspec.json.encode(answer) == before
-    assert len(before) > room or small == answer
-    assert len(msgspec.json.encode(small)) <= max(room, 250)
-    gone = small.get("left_out", {})
-    for name, kept in lists.items():
-        assert small[name] == kept[: len(kept) - gone.get(name, 0)]
-
-
-def test_the_room_leaves_a_margin_below_the_limit() -> None:
-    assert ANSWER_BYTES < LIMIT
-
-
-def test_a_caller_is_known_by_what_its_client_says() -> None:
-    codex = {
-        "_meta": {
-            "sessionId": "s-1",
-            "x-codex-turn-metadata": {"session_id": "s-1", "workspaces": {"/work/shop": {}}},
-        }
-    }
-    assert caller("codex", codex, {}, "/tmp") == Caller("codex", "s-1", "/work/shop", "codex")
-    two = {"_meta": {"x-codex-turn-metadata": {"workspaces": {"/a": {}, "/b": {}}}}}
-    assert caller("codex", two, {}, "/b") == Caller("codex", None, "/b", "codex")
-    environ = {"CLAUDE_CODE_SESSION_ID": "c-1", "CLAUDE_PROJECT_DIR": "/work/shop"}
-    assert caller("claude-code", {}, environ, "/tmp") == Caller(
-        "claude-code", "c-1", "/work/shop", "claude"
-    )
-    assert caller("grok", {}, {"GROK_SESSION_ID": "g"}, "/x") == Caller("grok", "g", "/x", "grok")
-    for odd in ({"_meta": 5}, {"_meta": {"x-codex-turn-metadata": [1], "sessionId": 3}}):
-        assert caller(None, odd, {}, "/x") == Caller(None, None, "/x")
-
-
-def test_the_project_is_that_of_the_callers_directory(known: Known) -> None:
-    server = LocalServer(cwd="/work/shop/cart/deep", clock=lambda: known.memory.now)
-    assert server.call("mem_open_work")["structuredContent"]["pending_items"]
-    listed = server.call("mem_session_list")["structuredContent"]
-    assert listed["project_key"] == "shop"
-    elsewhere = LocalServer(cwd="/nowhere", clock=lambda: known.memory.now)
-    refused = elsewhere.call("mem_open_work")
-    assert refused["isError"] is True
-    assert refused["structuredContent"]["error"] == "Project not found"
-    everywhere = elsewhere.call("mem_recent")["structuredContent"]["items"]
-    assert {item["project_key"] for item in everywhere} == {"shop", "other"}
-    server.close()
-    elsewhere.close()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ({"sesion_id": 1}, "Unknown argument: sesion_id"),
-        ({"session_id": 0}, "Wrong argument: session_id"),
-        ({"session_id": -3}, "Wrong argument: session_id"),
-        ({"session_id": 2**70}, "Wrong argument: session_id"),
-        ({"session_id": "ext-cart"}, "Wrong argument"),
-        ({"session_id": True}, "Wrong argument: session_id"),
-        ({"session_id": 1.5}, "Wrong argument: session_id"),
-        ({"project_key": ["shop"]}, "Wrong argument"),
-        ({"project_key": "x" * 5_000}, "Wrong argument: project_key is too long"),
-        ({"response_mode": "loud"}, "Wrong argument: response_mode"),
-        ({"project_key": {"a": 1}}, "Wrong argument: project_key"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused_by_name(
-    server: LocalServer, arguments: Json, reason: str
-) -> None:
-    found = server.call("mem_open_work", **arguments)
-    assert found["isError"] is True
-    assert found["structuredContent"]["error"].startswith(reason)
-
-
-def test_absent_null_and_empty_say_the_same(server: LocalServer, known: Known) -> None:
-    plain = server.call("mem_open_work", project_key="shop")
-    for nothing in (None, ""):
-        assert server.call("mem_open_work", project_key="shop", session_id=nothing) == plain
-    number = server.call("mem_open_work", project_key="shop", session_id=str(known.cart))
-    assert number["structuredContent"]["session_filter"]["session_id"] == known.cart
-
-
-def test_limits_are_brought_into_range(server: LocalServer) -> None:
-    assert server.call("mem_recent", limit=0)["structuredContent"]["count"] == 1
-    assert server.call("mem_recent", limit=10**9)["structuredContent"]["count"] > 1
-
-
-def test_mem_search_needs_a_query_and_takes_a_blank_one(server: LocalServer) -> None:
-    assert server.call("mem_search")["structuredContent"]["error"] == "Missing argument: query"
-    blank = server.call("mem_search", query="  ", project_key="shop")["structuredContent"]
-    assert blank == server.call("mem_recent", project_key="shop")["structuredContent"]
-
-
-def test_every_argument_of_a_schema_is_taken_and_no_other() -> None:
-    for tool in TOOLS:
-        schema = input_schema(tool)
-        assert schema["type"] == "object"
-        assert schema["additionalProperties"] is False
-        assert "$ref" not in json.dumps(schema)
-        assert set(schema.get("required", ())) <= set(schema["properties"])

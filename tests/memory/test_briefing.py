@@ -58,107 +58,12 @@ def test_nothing_is_told_where_nothing_is_known() -> None:
     assert briefing(sessions({}, {}, {})) == []
 
 
-@pytest.mark.rows("BRF-02")
-def test_checks_that_sessions_pass_are_told_one_of_each_kind() -> None:
-    passed = {"commands": (check("npm test 2>&1 | tail -5"), check("cd src && npm run lint"))}
-    (line,) = briefing(sessions(passed, passed, passed))
-    assert (
-        line.text
-        == "Verify with `npm run lint` in `src`, `npm test` (the first passed in 3 sessions)"
-    )
-    assert line.evidence[0].session == 3
-
-
-@pytest.mark.rows("BRF-02")
-@pytest.mark.parametrize(
-    "digests",
-    [
-        [{"commands": (check("npm test", ok=False),)}, *[{"commands": (check("npm test"),)}] * 3],
-        [*[{}] * 5, {"commands": (check("npm test"),)}],
-        [*[{}] * 10, *[{"commands": (check("npm test"),)}] * 5],
-        [{"commands": (check("pytest tests/test_a.py"),)}] * 3,
-        [{"commands": (check("npx biome check --fix ."),)}] * 3,
-    ],
-    ids=["fails now", "passed once", "not run lately", "a part of the tests", "changes files"],
-)
-def test_a_check_that_may_not_hold_is_not_told(digests: list[dict[str, Any]]) -> None:
-    assert texts(briefing(sessions(*digests)), "verify") == []
-
-
-@pytest.mark.rows("BRF-03")
-def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
-    trap = {"cures": (cure("tool status --json", "tool status", "unknown flag: --json"),)}
-    (line,) = briefing(sessions(trap, trap, {}))
-    assert (
-        line.text == "`tool status --json` fails here (unknown flag: --json); use `tool status`;"
-        " met in 2 sessions, last 1970-01-04"
-    )
-    assert [(ref.session, ref.seq) for ref in line.evidence] == [(3, 2), (3, 3)]
-    module = cure("make docs", "pip install pyyaml", "No module named 'yaml'", "install")
-    assert texts(briefing(sessions({"cures": (module,)})), "trap") == [
-        (
-            "In a fresh checkout run `pip install pyyaml` before `make docs`"
-            " (else: No module named 'yaml'); met in 1 session 1970-01-02"
-        )
-    ]
-    usual = cure("npm run build", "npm ci", "vite: command not found", "install")
-    assert briefing(sessions({"cures": (usual,)})) == []
-
-
-@pytest.mark.rows("BRF-03")
-@pytest.mark.parametrize(
-    "known",
-    [
-        cure("pytest", "Edit a.py", "1 failed", "edit"),
-        cure("Edit a.py", "Read a.py", "File has not been read yet"),
-        cure("git push", "git pull --rebase", "rejected: fetch first"),
-        cure("tool go", "tool " + "x" * 200, "unknown flag"),
-        cure("tool build && tool test", "tool test", "no such target"),
-    ],
-    ids=["an edit", "an editor's quirk", "a state that passes", "too long to read", "a chain"],
-)
-def test_what_will_not_fail_again_or_cannot_be_read_is_no_trap(known: Cure) -> None:
-    assert texts(briefing(sessions({"cures": (known,)})), "trap") == []
-
-
-@pytest.mark.rows("BRF-03")
-def test_a_check_that_works_is_not_said_to_fail_because_a_fixer_mends_what_it_finds() -> None:
-    fixed = {"cures": (cure("bun run lint", "bun run lint:fix", "Found 3 errors."),)}
-    assert texts(briefing(sessions(fixed, fixed)), "trap") == [
-        "What `bun run lint` finds, `bun run lint:fix` mends; met in 2 sessions, last 1970-01-03"
-    ]
-
-
 @pytest.mark.rows("BRF-02", "BRF-03")
 def test_a_count_is_of_all_sessions_and_not_of_the_recent_ones() -> None:
     trap = (cure("tool status --json", "tool status", "unknown flag: --json"),)
     both = {"commands": (check("npm test"),), "cures": trap}
     told = [line.text for line in briefing(sessions(*[both] * 30))]
     assert "(it passed in 30 sessions)" in told[0] and "met in 30 sessions" in told[1]
-
-
-@pytest.mark.rows("BRF-02")
-def test_a_check_is_told_with_the_directory_that_sessions_changed_to() -> None:
-    went = {"commands": (check("cd src && go test ./..."), check("go test ./..."))}
-    (line,) = briefing(sessions(went, went))
-    assert line.text == "Verify with `go test ./...` in `src` (it passed in 2 sessions)"
-    both = {"commands": (check("cd src && go test ./..."), check("cd src && go build ./..."))}
-    (line,) = briefing(sessions(both, both))
-    assert line.text.startswith("Verify in `src` with `go build ./...`, `go test ./...` (the first")
-
-
-@pytest.mark.rows("BRF-03")
-def test_an_old_trap_that_one_session_met_is_not_told() -> None:
-    trap = {"cures": (cure("tool status --json", "tool status", "unknown flag: --json"),)}
-    assert texts(briefing(sessions(*[{}] * 10, trap)), "trap") == []
-
-
-@pytest.mark.rows("BRF-04")
-def test_what_the_user_asked_for_in_two_sessions_is_told_however_old() -> None:
-    first, again = (says("don't run visual tests", day=day) for day in (1, 2))
-    lines = briefing(sessions(*[{}] * 30, {"rules": (again,)}, {"rules": (first,)}))
-    (told,) = texts(lines, "rule")
-    assert '"don\'t run visual tests"; said in 2 sessions, last 1970-01-03' in told
 
 
 @pytest.mark.rows("BRF-05")
@@ -212,12 +117,6 @@ def test_a_line_whose_words_were_forgotten_is_not_told() -> None:
     assert line.text.startswith("Verify with `make lint` (")
 
 
-@pytest.mark.rows("BRF-02")
-def test_in_a_young_project_one_session_that_passed_a_check_is_enough() -> None:
-    young = sessions({}, {}, {"commands": (check("npm test"),)})
-    assert texts(briefing(young), "verify") == ["Verify with `npm test` (it passed in 1 session)"]
-
-
 @pytest.mark.rows("BRF-11")
 def test_what_git_and_servers_said_is_told_when_it_will_hold_again() -> None:
     protected = Notice("pull requests only", "main", 4)
@@ -233,19 +132,6 @@ def test_what_git_and_servers_said_is_told_when_it_will_hold_again() -> None:
     often = briefing(sessions(*[{"notices": (behind,)}] * 30))
     assert texts(often, "fact")[0].endswith("(30 sessions)")
     assert briefing(sessions(*[{}] * 20, *[{"notices": (behind,)}] * 5)) == []
-
-
-@pytest.mark.rows("BRF-02")
-def test_the_check_of_one_package_is_not_told_and_missing_tests_are() -> None:
-    part = {"commands": (check("pnpm --filter api build"),)}
-    assert briefing(sessions(part, part)) == []
-    whole = {"commands": (check("pnpm build"), check("pnpm --filter api build"))}
-    (line,) = briefing(sessions(whole, whole))
-    shown = "Verify with `pnpm build` (it passed in 2 sessions; no run of all tests was seen)"
-    assert line.text == shown
-    tested = {"commands": (check("pnpm build"), check("pnpm test"))}
-    (line,) = briefing(sessions(tested, tested))
-    assert line.text.endswith("(the first passed in 2 sessions)")
 
 
 @pytest.mark.rows("BRF-02")

@@ -13,7 +13,7 @@ from session_memory.core.schema import CommandRun, Cure, Digest, RuleStatement
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.rule_consolidation import Memory, make_memory, short_names
 from session_memory.memory.stale import UnknownTree, mark_gone
-from session_memory.memory.statements import Statement, merge_same
+from session_memory.memory.statements import Statement
 from session_memory.memory.trace_parser import ParsedTrace, parse_trace
 from session_memory.memory.trace_text import NO_PREFERENCES, TASK_HEADINGS
 from session_memory.memory.working_tree import look_into
@@ -78,27 +78,6 @@ def lines(*sessions: KnownSession) -> list[str]:
 
 def left_out(*sessions: KnownSession) -> dict[str, str]:
     return {one.key: one.note for one in made(*sessions).left_out}
-
-
-def test_a_trace_is_taken_apart_into_what_it_says() -> None:
-    one = parts(
-        "a",
-        5,
-        "partial",
-        '- "never push" [e:1] [e:2]',
-        failed="- `x` failed: boom [e:3]",
-        known="- `make` passes here (exit 0) [e:4]",
-    )
-    assert (one.title, one.outcome, one.at) == ("Parse empty lines of a", "partial", 5)
-    assert (one.rules[0].text, one.rules[0].events) == ('"never push"', (1, 2))
-    (task,) = one.tasks
-    assert (task.name, task.outcome, task.grounds, task.event) == (
-        "task of a",
-        "partial",
-        "grounds",
-        8,
-    )
-    assert task.bullets("steps") == () and task.bullets("failures")[0].events == (3,)
 
 
 @pytest.mark.rows("MEM-01")
@@ -412,26 +391,6 @@ def test_nothing_in_a_digest_or_trace_can_forge_a_mark_of_ours() -> None:
 
 def said(text: str, thread: str, at: int, strength: int = 0) -> Statement:
     return Statement(text, (thread,), (), strength, at)
-
-
-def test_newer_words_win_and_a_stronger_older_claim_stays_with_a_note() -> None:
-    newer = said("do not run the migrations by hand", "new", 2)
-    older = said("run the migrations by hand", "old", 1)
-    assert [one.text for one in merge_same([older, newer])] == [newer.text]
-    strong = said(older.text, "old", 1, strength=3)
-    kept = merge_same([strong, newer])
-    assert [one.text for one in kept] == [newer.text, strong.text]
-    assert all(one.note.startswith("verify") for one in kept)
-
-
-def test_the_same_thing_is_said_once_in_the_newer_words() -> None:
-    (one,) = merge_same(
-        [
-            said("always use tabs in python files", "old", 1),
-            said("always use tabs in python files please", "new", 2),
-        ]
-    )
-    assert one.text.endswith("please") and one.threads == ("new", "old")
 
 
 def test_short_names_tell_threads_apart() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -84,22 +83,6 @@ def test_without_verification_or_approval_the_outcome_is_uncertain(bench: Bench)
     log.edit("/work/shop/style.css", "a", "b")
     log.say("All done, the header is blue now and everything works.")
     assert outcomes_in(told(bench, log)) == ["uncertain"]
-
-
-@pytest.mark.rows("EXT-54")
-def test_every_request_is_a_task_of_its_own_with_its_own_outcome(bench: Bench) -> None:
-    log = ClaudeLog(1)
-    log.prompt("make the header blue on every page")
-    log.edit("/work/shop/style.css", "a", "b")
-    log.run("npm test", "Tests: 3 passed")
-    log.say("The header is blue on every page now.")
-    log.prompt("then write the release notes for it")
-    log.edit("/work/shop/NOTES.md", "a", "b")
-    log.say("The release notes mention the blue header.")
-    trace = told(bench, log)
-    tasks = re.findall(r"^## Task: (.*?)(?: \[e:\d+\])?$", trace, re.M)
-    assert tasks == ["make the header blue on every page", "then write the release notes for it"]
-    assert outcomes_in(trace) == ["success", "uncertain"]
 
 
 def test_a_command_said_differently_is_the_cure(bench: Bench) -> None:

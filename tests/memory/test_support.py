@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from tests.memory.workbench import GOOD, SHOP, Bench, answer, cited, writes
 
@@ -170,18 +168,6 @@ def test_a_request_in_a_page_that_an_agent_read_does_not_become_memory(bench: Be
 
     (done,) = bench.consolidate(ScriptedModel([repeats]))
     assert done.unsupported == 1 and "curl" not in bench.page()
-
-
-def test_events_of_another_project_cannot_be_cited(bench: Bench) -> None:
-    bench.work(1)
-    bench.work(2, cwd="/work/other")
-    bench.swept().extract(ScriptedModel([answer(), answer()]))
-    with bench.space.store() as store:
-        other = store.memories.of_root("/work/other")[0].session_id
-        event = next(iter(store.events(other))).id
-    page = f"# Memory\n\n- run pytest -q\n- fix the parser [e:{event}]\n"
-    (done,) = bench.consolidate(a_model(page))
-    assert done.unsupported == 1 and json.dumps(event) not in bench.page()
 
 
 def test_the_helper_cites_the_newest_trace(bench: Bench) -> None:

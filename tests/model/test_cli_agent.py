@@ -19,7 +19,7 @@ from session_memory.errors import ModelUnavailable
 from session_memory.model.cli_agent import open_agent
 from session_memory.model.failures import CallFailed
 from session_memory.model.marks import environment, fenced
-from session_memory.model.port import Provider, Request, Usage
+from session_memory.model.port import Provider, Request
 from session_memory.store.port import ObservationQuery
 from session_memory.testing.workspace import Workspace
 
@@ -100,80 +100,6 @@ def stage(tmp_path: Path) -> Stage:
 
 def after(arguments: list[str], option: str) -> str:
     return arguments[arguments.index(option) + 1]
-
-
-def test_claude_answers_with_the_tokens_and_dollars_it_states(stage: Stage) -> None:
-    answer = stage.claude().ask(REQUEST)
-
-    assert (answer.text, answer.model) == ("it is a test", "claude-haiku-4-5")
-    assert answer.usage == Usage(103, 51, 20, 5, 0.0021)
-
-
-def test_claude_gets_the_prompt_on_stdin_no_tools_no_hooks_and_keeps_no_session(
-    stage: Stage,
-) -> None:
-    stage.claude().ask(REQUEST)
-
-    called = stage.called
-    assert called["prompt"] == fenced("what is it?")
-    assert "what is it?" not in str(called["args"])
-    assert after(called["args"], "--tools") == ""
-    assert after(called["args"], "--max-turns") == "2"
-    assert after(called["args"], "--system-prompt") == "be terse"
-    assert json.loads(after(called["args"], "--settings")) == {"disableAllHooks": True}
-    assert "--no-session-persistence" in called["args"]
-    assert "--strict-mcp-config" in called["args"]
-    assert called["env"]["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == "77"
-
-
-def test_codex_answers_with_its_last_message_and_its_tokens(stage: Stage) -> None:
-    answer = stage.codex().ask(REQUEST)
-
-    assert (answer.text, answer.usage) == ("a test", Usage(100, 9, 20))
-
-
-def test_codex_gets_the_prompt_on_stdin_no_tools_no_hooks_and_keeps_no_session(
-    stage: Stage,
-) -> None:
-    schema = {"type": "object", "properties": {}, "required": []}
-
-    stage.codex().ask(msgspec.structs.replace(REQUEST, schema=schema))
-
-    called = stage.called
-    assert called["prompt"].startswith("<session-memory-pack")
-    assert "what is it?" in called["prompt"]
-    assert called["args"][-1] == "-"
-    assert after(called["args"], "--sandbox") == "read-only"
-    for option in ("--ephemeral", "--ignore-user-config", "--json"):
-        assert option in called["args"]
-    for off in ("hooks", "memories", "shell_tool", "unified_exec", "apps", "plugins"):
-        assert f"features.{off}=false" in called["args"]
-    assert not Path(after(called["args"], "--output-schema")).exists()  # gone with the call
-
-
-def test_codex_keeps_from_the_users_configuration_only_where_the_model_is(stage: Stage) -> None:
-    (stage.home / ".codex" / "config.toml").write_text(
-        'model = "my-model"\nmodel_provider = "mine"\nnotify = ["beep"]\n'
-        '[mcp_servers.big]\ncommand = "big"\n'
-        '[model_providers.mine]\nbase_url = "http://127.0.0.1:1/v1"\nenv_key = "MINE"\n'
-        'experimental_bearer_token = "hidden"\n'
-        '[model_providers.other]\nbase_url = "http://other"\n'
-    )
-
-    answer = stage.codex(MINE="key", OTHER="no").ask(REQUEST)
-
-    called = stage.called
-    said = [part for part in called["args"] if "model_provider" in part]
-    assert said == [
-        'model_provider="mine"',
-        'model_providers.mine.base_url="http://127.0.0.1:1/v1"',
-        'model_providers.mine.env_key="MINE"',
-    ]
-    assert answer.model == after(called["args"], "-m") == "my-model"
-    assert called["env"]["MINE"] == "key"
-    assert "OTHER" not in called["env"]
-    assert "big" not in str(called["args"])
-    assert "hidden" not in str(called)
 
 
 @pytest.mark.parametrize("command", ["claude", "codex"])
@@ -272,44 +198,6 @@ def ends(pid: int) -> bool:
         return bool(select.select([handle], [], [], 10)[0])
     finally:
         os.close(handle)
-
-
-@pytest.mark.parametrize(
-    ("result", "error", "words"),
-    [
-        ({"is_error": True, "result": "API Error: 529 overloaded"}, CallFailed, "529"),
-        ({"is_error": True, "result": "Invalid API key · /login"}, ModelUnavailable, "sign in"),
-        ({"subtype": "error_max_turns", "result": None}, CallFailed, "error_max_turns"),
-        ({"type": "other"}, CallFailed, "claude failed"),
-    ],
-)
-def test_what_claude_fails_at_is_reported(
-    stage: Stage, result: dict[str, Any], error: type[Exception], words: str
-) -> None:
-    body = f"print({json.dumps({**RESULT, **result})!r})"
-
-    with pytest.raises(error, match=words):
-        stage.claude(body).ask(REQUEST)
-
-
-@pytest.mark.parametrize(
-    ("events", "error", "words"),
-    [
-        (EVENTS[:3], CallFailed, "middle of its turn"),
-        ([], CallFailed, "middle of its turn"),
-        (
-            [{"type": "turn.failed", "error": {"message": "unexpected status 429"}}],
-            CallFailed,
-            "429",
-        ),
-        ([{"type": "error", "message": "401 Unauthorized"}], ModelUnavailable, "sign in"),
-    ],
-)
-def test_what_codex_fails_at_is_reported(
-    stage: Stage, events: list[Any], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        stage.codex(events).ask(REQUEST)
 
 
 def test_an_overloaded_agent_can_be_asked_again(stage: Stage) -> None:

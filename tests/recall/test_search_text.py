@@ -11,7 +11,6 @@ from tests.recall.store_builder import Memory
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.text.search_terms import terms_of
 from session_memory.core.text.searchable import searchable
-from session_memory.core.text.similar_words import distance
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.search import SearchAnswer, search
@@ -87,15 +86,6 @@ def test_every_language_is_found(tmp_path: Path, text: str, query: str) -> None:
     space.write(log)
     space.sweep()
     assert any(text[:5] in item.summary for item in asked(space, query).items)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "slips"),
-    [("", "", 0), ("heron", "heron", 0), ("heron", "hreon", 1), ("heron", "hero", 1),
-     ("heron", "haron", 1), ("heron", "pelican", 5)],
-)  # fmt: skip
-def test_slips_are_counted(one: str, other: str, slips: int) -> None:
-    assert distance(one, other) == distance(other, one) == slips
 
 
 def test_both_german_spellings_are_found_at_once(tmp_path: Path) -> None:

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.recall.conftest import memory
 
 from session_memory.store.sqlite import SqliteStore, open_store
 from session_memory.testing.store_drafts import START
+
+__all__ = ["memory"]
 
 
 @pytest.fixture

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.pauses import Pause, begin, is_paused, merge_pauses
-from session_memory.errors import Refused, StoreDamaged, StoreError
+from session_memory.errors import Refused, StoreDamaged
 from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.store import marks
 from session_memory.store.marks import Forgotten, Keys, Marks
-from session_memory.testing.faults import Stopped, failing_disk
 from session_memory.testing.workspace import Workspace
 
 WORD = "zebrawood"
@@ -116,7 +115,6 @@ def space(tmp_path: Path) -> Workspace:
 
 
 FORGOTTEN = ClaudeLog(1).session_id
-KEPT = ClaudeLog(2).session_id
 
 
 def marks_file(space: Workspace) -> Path:
@@ -143,41 +141,6 @@ def test_the_file_says_nothing_of_what_was_forgotten(space: Workspace) -> None:
     assert len(said) > size
     assert WORD not in said and FORGOTTEN not in said
     assert str(space.claude) not in said
-
-
-@pytest.mark.parametrize("wanted", [{"sessions": (FORGOTTEN,)}, {"text": WORD}], ids=str)
-@pytest.mark.rows("BAK-01")
-def test_a_store_made_anew_knows_what_was_forgotten(
-    space: Workspace, wanted: dict[str, object]
-) -> None:
-    space.forget(**wanted)
-    left = space.dump()
-    for path in space.store_directory.glob("store.db*"):
-        path.unlink()
-    space.sweep()
-    assert space.dump() == left
-    with space.store() as store:
-        assert store.traces(WORD) == []
-
-
-@pytest.mark.rows("BAK-01")
-def test_an_older_database_put_in_place_loses_what_was_forgotten_since(space: Workspace) -> None:
-    with space.store() as store:
-        store.backup(str(space.root / "older"))
-    space.forget(sessions=(FORGOTTEN,))
-    left = space.dump()
-    for path in space.store_directory.glob("store.db*"):
-        path.unlink()
-    (space.root / "older" / "store.db").rename(space.store_directory / "store.db")
-    for path in (space.root / "older" / "segments").rglob("*.seg"):
-        goal = space.store_directory / path.relative_to(space.root / "older")
-        goal.parent.mkdir(exist_ok=True)
-        path.rename(goal)
-    assert space.sweep().events == 0
-    assert space.dump() == left
-    assert space.findings() == []
-    with space.store() as store:
-        assert store.traces(WORD) == []
 
 
 @pytest.mark.rows("BAK-01")
@@ -222,51 +185,6 @@ def test_a_title_that_held_a_forgotten_text_does_not_come_back(
     shutil.copytree(space.root / "older" / "segments", space.store_directory / "segments")
     space.sweep()
     nothing_is_left()
-
-
-@pytest.mark.rows("BAK-02")
-def test_marks_made_with_another_key_hold_too(space: Workspace, tmp_path: Path) -> None:
-    space.forget(sessions=(FORGOTTEN,))
-    other = space.with_store("other")
-    other.store_directory.mkdir(mode=0o700)
-    with other.store_directory.joinpath("x").open("w"):
-        pass
-    other.sweep()
-    with space.store() as mine, other.store() as theirs:
-        assert mine.fingerprint_key != theirs.fingerprint_key
-        marks.add_marks(str(other.store_directory), mine.marks())
-    assert FORGOTTEN in other.sessions()
-    other.sweep()
-    assert set(other.sessions()) == {KEPT}
-    log = ClaudeLog(1)
-    log.prompt("it goes on")
-    space.write(log)
-    other.sweep()
-    assert set(other.sessions()) == {KEPT}
-
-
-def test_a_forgetting_that_dies_after_the_marks_is_finished_by_the_next_sweep(
-    space: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(*_: object) -> None:
-        raise Stopped
-
-    monkeypatch.setattr("session_memory.store.sqlite.forget._forget_session", die)
-    with pytest.raises(Stopped):
-        space.forget(sessions=(FORGOTTEN,))
-    monkeypatch.undo()
-    assert FORGOTTEN in space.sessions()
-    space.sweep()
-    assert set(space.sessions()) == {KEPT}
-    with space.store() as store:
-        assert store.traces(WORD) == []
-
-
-def test_nothing_is_forgotten_when_the_marks_cannot_be_written(space: Workspace) -> None:
-    before = space.dump()
-    with pytest.raises((OSError, StoreError)), failing_disk("disk full", 1, stays=True):
-        space.forget(sessions=(FORGOTTEN,))
-    assert space.dump() == before
 
 
 def test_a_damaged_file_stops_a_new_store(space: Workspace) -> None:

@@ -26,27 +26,6 @@ def pulled_words(laptop: Laptop) -> bytes:
 
 
 @pytest.mark.rows("TEA-07")
-def test_a_forgotten_session_leaves_hub_and_other_laptops(
-    hub: ModelHub, laptop: MakeLaptop
-) -> None:
-    ada, bob = two_people(laptop)
-    assert b"poetry" in hub.words() and b"poetry" in pulled_words(bob)
-    done = ada.do("forget", "--session", ada.cured(1).session_id, "--yes")
-    assert "the team's hub" in done.stdout and "team push" in done.stdout
-    assert ada.read("team", "status")["waits"]["forgotten"] == 1
-    output = ada.do("team", "push").stdout
-    assert "forgotten on the hub: 1 session" in output
-    assert "0 rows, 0 index entries, 0 stored texts and 0 data keys left" in output
-    assert b"poetry" not in hub.words() and b"another wish" in hub.words()
-    bob.do("team", "pull")
-    assert b"poetry" not in pulled_words(bob) and b"another wish" in pulled_words(bob)
-    assert any(
-        each["what"] == "forgotten" and "0 rows" in each["proof"]
-        for each in ada.read("team", "receipts")["receipts"]
-    )
-
-
-@pytest.mark.rows("TEA-07")
 def test_the_outbox_holds_hashes_alone_and_survives_the_store(
     hub: ModelHub, laptop: MakeLaptop
 ) -> None:
@@ -76,16 +55,6 @@ def test_a_forgotten_text_is_replaced_on_the_hub(hub: ModelHub, laptop: MakeLapt
     assert b"another wish" not in hub.words()
     bob.do("team", "pull")
     assert b"another wish" not in pulled_words(bob)
-
-
-@pytest.mark.rows("TEA-07")
-def test_a_forgotten_text_leaves_what_was_pulled_from_others(
-    hub: ModelHub, laptop: MakeLaptop
-) -> None:
-    _ada, bob = two_people(laptop)
-    bob.do("forget", "--text", "another wish entirely", "--yes")
-    assert b"another wish" not in pulled_words(bob)
-    assert b"poetry" in pulled_words(bob)
 
 
 @pytest.mark.rows("TEA-07")
@@ -135,15 +104,6 @@ def test_a_project_taken_back_by_another_device_is_not_pushed_again(
     done = ada.do("team", "push", code=10)
     assert "another device took it back" in done.stderr
     assert hub.content() == {}
-
-
-@pytest.mark.rows("TEA-07")
-def test_leaving_ends_the_token_and_deletes_what_came(hub: ModelHub, laptop: MakeLaptop) -> None:
-    ada, bob = two_people(laptop)
-    bob.do("team", "leave", "--yes")
-    assert not bob.team.exists() and len(hub.tokens) == 1
-    ada.do("team", "leave", "--unshare", "--yes")
-    assert not ada.team.exists() and hub.content() == {} and not hub.tokens
 
 
 def test_leaving_does_not_drop_what_must_be_taken_back(hub: ModelHub, laptop: MakeLaptop) -> None:

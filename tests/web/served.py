@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.store.port import SessionQuery
 from session_memory.testing.workspace import Workspace
 
 
@@ -86,3 +88,9 @@ def serving(space: Workspace, *options: str) -> Generator[Served]:
         if process.poll() is None:
             process.kill()
             process.communicate()
+
+
+def number_of(space: Workspace, log: ClaudeLog) -> int:
+    """The number of a session that was swept."""
+    with space.store() as store:
+        return next(s.id for s in store.sessions(SessionQuery()) if s.external_id == log.session_id)

@@ -63,6 +63,22 @@ def test_files_costs_and_findings_are_shown_and_stay_text(served: Served) -> Non
     assert "+- Prices are in `src/core/rates.py`" in plain
 
 
+def test_a_redaction_rule_that_cannot_be_used_is_named(
+    space: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = ClaudeLog(seed=62, cwd=str(root))
+    log.prompt("look at the prices")
+    space.write(log)
+    space.sweep()
+    config = space.write_config()
+    with config.open("a", encoding="utf-8") as file:
+        file.write("[[redact.rules]]\nid = 'bad'\npattern = '(?<=a)b'\n")
+    monkeypatch.setattr(space, "write_config", lambda: config)
+    with serving(space) as page:
+        page.open()
+        assert "rule bad is not used" in page.ask("/memory/shop/files").text
+
+
 def test_a_line_is_changed_on_a_yes_and_undone(served: Served, root: Path) -> None:
     found = re.findall(r'name="finding" value="(nm-\w+)"', served.ask("/memory/shop/files").text)
     assert len(found) == 2

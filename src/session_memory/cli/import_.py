@@ -48,9 +48,7 @@ def command(app: App, source: Path, dry_run: bool) -> None:
             counts = manifest.counts
             report = ImportReport(new=counts["sessions"], events=counts["events"])
         else:
-            redactor, warnings = make_redactor(store.tag_key, app.config.redact)
-            for text in warnings:
-                app.warn(text)
+            redactor = make_redactor(store.tag_key, app.config.redact, app.warn)
             context = ImportContext(
                 store, redactor, lambda writer: analyze(store, writer), dry_run=dry_run
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +11,9 @@ import click
 
 from session_memory.cli.app import App, pass_app
 from session_memory.cli.options import option
-from session_memory.core.text.safe_text import safe
 from session_memory.errors import Refused, UsageError
 from session_memory.file_names import name_to_text
-from session_memory.mcp.runtime import Options, Runtime
+from session_memory.mcp.runtime import Options, Runtime, log_line
 from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
 
 if TYPE_CHECKING:
@@ -115,7 +113,7 @@ def command(
         reason = _http(app, runtime, host=host, port=port, token_file=token_file)
     else:
         reason = _stdio(app, runtime, in_package=in_package)
-    _log(f"exit_reason={reason}")
+    log_line(f"exit_reason={reason}")
 
 
 def _over(app: App) -> Callable[[Store], Store] | None:
@@ -149,7 +147,7 @@ def _stdio(app: App, runtime: Runtime, *, in_package: bool) -> str:
 
     environment = ServerEnvironment(app.environ, _directory())
     is_double = partial(_is_wired, app) if in_package else None
-    return serve(Server(runtime, environment, _log, is_double=is_double), runtime)
+    return serve(Server(runtime, environment, log_line, is_double=is_double), runtime)
 
 
 def _is_wired(app: App, agent: str) -> bool:
@@ -183,9 +181,5 @@ def _http(app: App, runtime: Runtime, *, host: str, port: int, token_file: str |
     address = http.loopback(host)
     path = Path(token_file) if token_file else http.token_file(app.paths.state)
     token = http.read_token(path, create=token_file is None)
-    _log(f"callers need the token in {path}")
-    return http.serve_http(runtime, http.Listen(address, port, token), _log)
-
-
-def _log(text: str) -> None:
-    print(f"session-memory mcp: {safe(text)}", file=sys.stderr, flush=True)
+    log_line(f"callers need the token in {path}")
+    return http.serve_http(runtime, http.Listen(address, port, token), log_line)

@@ -67,7 +67,10 @@ def _audit(app: App, project: str | None) -> Audit:
         )
         if local_project is None or not local_project.root:
             raise NotFound(f"no project {key} with a folder is known")
-        return audit_project(store, local_project, app.config, app.environ, str(Path.home()))
+        made = audit_project(store, local_project, app.config, app.environ, str(Path.home()))
+    for text in made.warnings:
+        app.warn(text)
+    return made
 
 
 def as_json(app: App, made: Audit) -> dict[str, object]:

@@ -53,7 +53,8 @@ def test(app: App, file: str) -> None:
       session-memory store redact test build.log
       session-memory store redact test - < build.log
     """
-    redactor, warnings = make_redactor(KEY, app.config.redact)
+    warnings: list[str] = []
+    redactor = make_redactor(KEY, app.config.redact, warnings.append)
     for text in warnings:
         app.warn(text)
     data = _read(file)

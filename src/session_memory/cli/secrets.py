@@ -118,10 +118,7 @@ def _add_features(
 
 
 def _redactor(app: App, key: bytes) -> Redactor:
-    redactor, warnings = make_redactor(key, app.config.redact)
-    for text in warnings:
-        app.warn(text)
-    return redactor
+    return make_redactor(key, app.config.redact, app.warn)
 
 
 def _print_report(app: App, report: scanning.RescanReport, what: str) -> None:

@@ -329,10 +329,7 @@ def default_reviewer(environ: Mapping[str, str]) -> str:
 
 def make_text_cleaner(context: CurateContext) -> Clean:
     """Texts are redacted as in a sweep. The tags are not kept, so any key will do."""
-    redactor, warnings = make_redactor(b"review", context.config.redact)
-    for text in warnings:
-        context.warn(text)
-    return make_clean(redactor)
+    return make_clean(make_redactor(b"review", context.config.redact, context.warn))
 
 
 def _carry_out(

@@ -48,8 +48,7 @@ def capture(
 
     Returns the sessions of logs that were cut: their segments name the log they came from.
     """
-    redactor, warnings = make_redactor(store.tag_key, context.config.redact)
-    report.warnings.extend(warnings)
+    redactor = make_redactor(store.tag_key, context.config.redact, report.warnings.append)
     prices = load_table()
     finder = _project_finder(context)
     steps = Steps(store, report, context.clock, redactor.redact_text)

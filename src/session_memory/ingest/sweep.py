@@ -74,9 +74,7 @@ def _dry_run(context: SweepContext) -> SweepReport:
     from session_memory.ingest.counting import count_only
     from session_memory.redact import make_redactor
 
-    redactor, warnings = make_redactor(key, context.config.redact)
-    report.warnings.extend(warnings)
-    clean = redactor.redact_text
+    clean = make_redactor(key, context.config.redact, report.warnings.append).redact_text
     steps = Steps(None, report, context.clock, clean)
     total = sum(max(file.size, 0) for group in changed for file in group.files)
     for group in changed:

@@ -56,7 +56,8 @@ def open_context(
 ) -> JournalContext:
     """The context with the store's redaction rules; without a store, tags are never compared."""
     key = store.tag_key if store is not None else secrets.token_bytes(32)
-    redactor, warnings = make_redactor(key, config.redact)
+    warnings: list[str] = []
+    redactor = make_redactor(key, config.redact, warnings.append)
     return JournalContext(data, config, clock, store, model, cleaner(redactor), tuple(warnings))
 
 

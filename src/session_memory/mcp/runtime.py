@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.clock import Clock, iso
-from session_memory.core.text.safe_text import one_line
+from session_memory.core.text.safe_text import one_line, safe
 from session_memory.errors import NotFound, Refused, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import ToolCall
 from session_memory.mcp.callers import Caller
@@ -38,6 +39,11 @@ _ONE_PROJECT = (
     'this server answers for {!r} alone; --all-projects, or recall.scope = "all", opens it'
 )
 RESTART = "the store was upgraded while this server ran: restart the session-memory server"
+
+
+def log_line(text: str) -> None:
+    """One line of the server's log, which clients show to their users."""
+    print(f"session-memory mcp: {safe(text)}", file=sys.stderr, flush=True)
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -152,7 +158,9 @@ class Runtime:
         from session_memory.redact import Redactor, make_redactor, render
 
         key = opened.store.tag_key
-        redactor = make_redactor(key, self._config().redact)[0] if self._config else Redactor(key)
+        redactor = (
+            make_redactor(key, self._config().redact, log_line) if self._config else Redactor(key)
+        )
         project = self._project_of(opened, caller)
         return Writer(
             store=opened.store,

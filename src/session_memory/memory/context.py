@@ -54,17 +54,14 @@ def open_context(
     """The context for the program's paths and settings."""
     log = MemoryLog(paths.logs, clock)
 
-    def redactor_of(key: bytes) -> Redactor:
-        redactor, warnings = make_redactor(key, config.redact)
-        for text in warnings:
-            log.warn("redaction_rule", reason=text)
-        return redactor
+    def warn(text: str) -> None:
+        log.warn("redaction_rule", reason=text)
 
     return MemoryContext(
         data=paths.data,
         log=log,
         clock=clock,
-        make_redactor=redactor_of,
+        make_redactor=lambda key: make_redactor(key, config.redact, warn),
         open_model=open_model,
         max_traces=config.memory.max_traces,
     )

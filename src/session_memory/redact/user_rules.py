@@ -29,13 +29,15 @@ FILE_CAP = 4 * 1024 * 1024
 HINT = "correct the file, or remove `gitleaks` from [redact] in the configuration"
 
 
-def make_redactor(key: bytes, settings: Redact) -> tuple[Redactor, list[str]]:
-    """The redactor of a store: the built-in rules and the user's own; a warning for each unusable.
+def make_redactor(key: bytes, settings: Redact, warn: Callable[[str], object]) -> Redactor:
+    """The redactor of a store: the built-in rules and the user's own.
 
-    Callers must show the warnings: text is stored without the protection of those rules.
+    `warn` shows the user each rule that cannot be used: text is stored without its protection.
     """
     extra, warnings = load_user_rules(msgspec.to_builtins(settings.rules), settings.gitleaks)
-    return Redactor(key, extra=extra), warnings
+    for text in warnings:
+        warn(text)
+    return Redactor(key, extra=extra)
 
 
 def load_user_rules(tables: Sequence[Table], gitleaks: str = "") -> tuple[list[Rule], list[str]]:

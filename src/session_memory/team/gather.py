@@ -82,7 +82,7 @@ def gather(machine: Machine, share: SharedProject, team_key: bytes) -> Outgoing:
             allowed = lower[0] or "nothing"
             warnings.append(f"{rules.file} allows {allowed} to leave: {share.project}")
             level = lower[0]
-    redactor, warned = make_redactor(machine.store.tag_key, machine.config.redact)
+    redactor = make_redactor(machine.store.tag_key, machine.config.redact, warnings.append)
     pauses = read_pauses(str(machine.data))
     rules_now = rules_version(machine.config.redact)
     collector = _Collector(
@@ -92,7 +92,7 @@ def gather(machine: Machine, share: SharedProject, team_key: bytes) -> Outgoing:
         pauses,
         _Stamps(team_key, (rules_now, level, roots, machine.home, pauses)),
     )
-    return Outgoing(level, collector.groups(share.key, roots, excluded), (*warnings, *warned))
+    return Outgoing(level, collector.groups(share.key, roots, excluded), tuple(warnings))
 
 
 class _Collector(msgspec.Struct, frozen=True):

@@ -35,7 +35,8 @@ def gather(
 
     `also` is a pattern as a decision would leave it, to show what that would change.
     """
-    redactor, warnings = make_redactor(store.tag_key, config.redact)
+    warnings: list[str] = []
+    redactor = make_redactor(store.tag_key, config.redact, warnings.append)
     catalog = read_catalog(data)
     if also is not None:
         catalog = catalog.with_pattern(also)

@@ -60,6 +60,8 @@ class Audit(msgspec.Struct, frozen=True):
     files: tuple[NativeFile, ...]
     unread: tuple[Unread, ...]
     findings: tuple[Finding, ...]
+    warnings: tuple[str, ...] = ()
+    """Redaction rules that could not be used on these texts."""
 
     def readers(self) -> dict[str, list[NativeFile]]:
         """The files of each agent."""

@@ -1,0 +1,7 @@
+"""A desk for tests that run the program."""
+
+from __future__ import annotations
+
+from tests.distribute.conftest import desk, same_umask
+
+__all__ = ["desk", "same_umask"]
