@@ -298,7 +298,8 @@ def main() -> int:
     raw = TARGET.read_bytes() if TARGET.exists() else None
     old = msgspec.json.decode(raw, type=PriceFile) if raw else None
     models = tuple(table_models())
-    source = f"genai-prices {genai_prices.__version__}; modes from pages of vendors and resellers, {MODES_READ}"
+    modes = f"modes from pages of vendors and resellers, {MODES_READ}"
+    source = f"genai-prices {genai_prices.__version__}; {modes}"
     new = PriceFile(version=options.date, source=source, models=models)
     lines = changes(old, new)
     if old and not lines:
