@@ -25,7 +25,7 @@ from session_memory.measure.stats import (
 
 @cache
 def oracle() -> Any:
-    """Takes two seconds to load, which no other process has to spend on collecting this file."""
+    """Loaded when used: it is slow to load, and every process collects this file."""
     from scipy import stats  # type: ignore[import-untyped]
 
     return stats

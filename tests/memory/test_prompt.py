@@ -103,7 +103,7 @@ def test_what_goes_over_the_wire_is_one_message_without_tools(bench: Bench) -> N
 def test_eight_calls_of_a_pass_share_everything_but_their_session_and_their_client(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import anthropic  # two seconds, which no other process has to spend on collecting this file
+    import anthropic  # slow to load, and every process collects this file
 
     made: list[anthropic.Anthropic] = []
 

@@ -32,7 +32,7 @@ def by_messages(url: str) -> Provider:
 
 
 def by_responses(url: str) -> Provider:
-    import openai  # two seconds, which no other process has to spend on collecting this file
+    import openai  # slow to load, and every process collects this file
 
     def connect() -> openai.OpenAI:
         return openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
