@@ -50,17 +50,17 @@ COVERED: dict[str, Part] = {
     ),
     "retention": Part(
         "session_memory.core.retention",
-        ("core/test_retention*.py", "ingest/test_sweep_ag*.py", "ingest/test_retention_lost.py"),
+        ("core/test_retention*.py", "ingest/test_retention*.py"),
         3,
     ),
     "ingest": Part(
         "session_memory.ingest.report",
-        ("ingest/test_sweep_*.py", "invariants/test_any_way_in.py"),
+        ("ingest/test_*.py", "invariants/test_any_way_in.py"),
         3,
     ),
     "merge": Part(
         "session_memory.testing.workspace",
-        ("ingest/test_sweep_merge*.py", "contract/test_forks.py"),
+        ("ingest/test_merge*.py", "contract/test_forks.py"),
         3,
     ),
     "cost": Part(

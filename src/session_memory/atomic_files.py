@@ -37,12 +37,17 @@ def write_file(path: Path | str, data: bytes, mode: int = 0o600) -> None:
     try:
         if os.name == "posix":
             os.fchmod(descriptor, mode)  # whatever the umask is, or an earlier file had
-        view = memoryview(data)
-        while view:  # a short write is legal
-            view = view[os.write(descriptor, view) :]
+        write_all(descriptor, data)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte: a short write is legal."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def drop_unfinished(path: Path | str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
@@ -80,3 +81,9 @@ def load_late() -> None:
         sys.modules["typing_extensions"] = None  # type: ignore[assignment]
         import_module("msgspec")
         del sys.modules["typing_extensions"]
+
+
+@cache
+def load_zstd() -> ModuleType:
+    """The module for packed texts, imported at the first one: most commands never touch one."""
+    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

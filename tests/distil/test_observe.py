@@ -24,7 +24,7 @@ from tests.distil.observing import (
     user,
 )
 
-from session_memory.core.schema import ObservationType, SessionEvent
+from session_memory.core.schema import EXCLUDED_STATUSES, ObservationType, SessionEvent
 from session_memory.distil.observe import MAX_PER_SESSION, TEXT_CHARS, observe
 
 ASKED = "Please make the parser accept empty files"
@@ -366,6 +366,22 @@ def test_the_number_of_observations_and_their_length_have_limits() -> None:
     assert max(len(one.text) for one in found) <= TEXT_CHARS
     assert any("number 1999" in one.text for one in found)
     assert not any("number 0 " in one.text for one in found)
+
+
+def test_what_matters_least_is_dropped_first_whatever_its_age() -> None:
+    turns = [
+        event
+        for number in range(MAX_PER_SESSION * 5)
+        for event in (
+            *(user(f"Please make module {number} accept empty files"), agent(ANSWER)),
+            *(user(f"yes {number}"), agent("Fine.")),
+        )
+    ]
+    decided = (user(ASKED), agent("Decision: keep the old format readable"))
+    found = observe(SESSION, in_order(*decided, *turns))
+    assert len(found) == MAX_PER_SESSION
+    assert "decision" in {one.type for one in found}, "the oldest, but it matters"
+    assert {one.status for one in found}.isdisjoint(EXCLUDED_STATUSES)
 
 
 def test_secrets_carry_no_tag_of_the_store() -> None:

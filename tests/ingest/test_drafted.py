@@ -7,15 +7,14 @@ import pytest
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.pricing import load_table
 from session_memory.ingest.normalize import Drafter
-from session_memory.redact import make_redactor
-from session_memory.settings import Redact
+from session_memory.redact import Redactor
 from session_memory.store.values import EventDraft
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 
 def drafted(*texts: str, overflow: str | None = None) -> list[EventDraft]:
-    redactor, _ = make_redactor(b"k" * 32, Redact())
+    redactor = Redactor(b"k" * 32)
     events = [
         RawEvent(place, "assistant_text", "agent", text, at=place, overflow=overflow)
         for place, text in enumerate(texts)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.adapters.gemini_reading import workspace
 
-from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog, call_block
 from session_memory.adapters.qwen.log_builder import QwenLog
 from session_memory.testing.workspace import Workspace
 
@@ -62,3 +62,16 @@ def test_the_report_holds_no_half_of_a_token(tmp_path: Path, before: str, dry_ru
     log.write(space.root / "qwen")
     unknown = space.sweep(dry_run=dry_run).unknown
     assert len(unknown) == 2 and TOKEN[:8] not in str(unknown)
+
+
+def test_a_secret_in_the_id_of_a_call_is_not_stored(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    log.prompt("run it")
+    log.reply(call_block(f"call {TOKEN}", "Bash", {"command": "ls"}))
+    log.result(f"call {TOKEN}", "done")
+    space.write(log)
+    space.sweep()
+    ids = [event.call_id for event in space.events(log.session_id) if event.call_id]
+    assert len(ids) == 2 and len(set(ids)) == 1, "call and result still belong together"
+    assert TOKEN not in ids[0]

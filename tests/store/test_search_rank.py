@@ -9,7 +9,7 @@ from tests.recall.store_builder import SHOP, Memory, observed
 from session_memory.errors import UsageError
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.search import search
-from session_memory.store.search_rank import Hit, varied
+from session_memory.store.search_rank import Hit, varied, with_coverage
 from session_memory.testing.store_drafts import Said, capture, event, turn
 
 
@@ -122,3 +122,10 @@ def test_a_turn_that_asks_stands_below_one_that_tells(memory: Memory) -> None:
         for cursor in ("0", "1")
     ]
     assert [item.turn_id for page in pages for item in page] == [one.turn_id for one in found[:2]]
+
+
+def test_a_row_that_holds_every_term_is_lifted_over_one_that_says_a_single_term_often() -> None:
+    often, whole = 1, 2
+    scores = {often: 1.0, whole: 0.9}
+    assert [row.id for row in with_coverage(scores, (), {})] == [often, whole]
+    assert [row.id for row in with_coverage(scores, (whole,), {})] == [whole, often]

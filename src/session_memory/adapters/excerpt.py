@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from session_memory.adapters.common import Json
+from session_memory.core.hashing import blake2b
 from session_memory.core.schema import EventKind, Origin
 
 EXCERPT = 2048
@@ -49,3 +50,15 @@ def excerpt(text: str, cap: int = EXCERPT) -> str:
     head = text[:cap]
     shortened = head.rstrip(_TOKEN)
     return shortened if cap - len(shortened) <= _TOKEN_MAX else head
+
+
+def after_blanks(text: str, start: int) -> int:
+    """Where the next word or tag begins."""
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+def mark_of(text: str) -> str:
+    """A short stand-in for a text, to know it again by."""
+    return blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()

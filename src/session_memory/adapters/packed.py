@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
-import sys
 import zlib
 from collections.abc import Generator
-from types import ModuleType
 from typing import BinaryIO, cast
 
 from session_memory.errors import AdapterError
+from session_memory.late_modules import load_zstd
 from session_memory.plain_files import open_plain
 
 SUFFIXES = (".gz", ".zst")
@@ -38,7 +36,7 @@ def open_log(path: str, offset: int) -> Generator[BinaryIO]:
             file.seek(offset)
             yield file
             return
-        zstd = _zstd() if path.endswith(".zst") else None
+        zstd = load_zstd() if path.endswith(".zst") else None
         import gzip  # nearly no log is packed
 
         opened = zstd.open(file, "rb") if zstd else gzip.GzipFile(fileobj=file, mode="rb")
@@ -53,7 +51,7 @@ def open_log(path: str, offset: int) -> Generator[BinaryIO]:
 
 def unpack_zstd(data: bytes, cap: int) -> bytes | None:
     """What is packed in some bytes; None if that is more than `cap`."""
-    zstd = _zstd()
+    zstd = load_zstd()
     unpacker = zstd.ZstdDecompressor()
     try:
         unpacked = unpacker.decompress(data, max_length=cap + 1)
@@ -66,15 +64,9 @@ def unpack_zstd(data: bytes, cap: int) -> bytes | None:
 
 def pack_zstd(data: bytes) -> bytes:
     """Packed bytes, for tests."""
-    return _zstd().compress(data)
+    return load_zstd().compress(data)
 
 
 def _skip(stream: BinaryIO, offset: int) -> None:
     while offset and (data := stream.read(min(_CHUNK, offset))):
         offset -= len(data)
-
-
-def _zstd() -> ModuleType:
-    """Imported when a packed log is read: most never are."""
-    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-    return importlib.import_module(name)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.atomic_files import write_all
 from session_memory.errors import Refused
 
 LARGEST = 4 * 1024 * 1024
@@ -100,7 +101,7 @@ def put(root: str, real: str, before: bytes | None, after: bytes) -> None:
         try:
             descriptor = os.open(_name(real, fresh), _MAKE, mode, dir_fd=_at(folder))
             try:
-                _write_all(descriptor, after)
+                write_all(descriptor, after)
                 if _AT:
                     os.fchmod(descriptor, mode)
                 os.fsync(descriptor)
@@ -218,12 +219,6 @@ def _mode(folder: int, real: str) -> int:
     except FileNotFoundError:
         folder_info = os.fstat(folder) if _AT else os.stat(os.path.dirname(real))
         return stat.S_IMODE(folder_info.st_mode) & 0o666
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def _sync(folder: int) -> None:

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable
 
+from session_memory.atomic_files import write_all
 from session_memory.errors import Refused
 from session_memory.install.plan import BACKUP, CurrentFile
 
@@ -107,7 +108,7 @@ def _replace(
     try:
         descriptor = os.open(fresh, _MAKE, 0o600)
         try:
-            _write_all(descriptor, data)
+            write_all(descriptor, data)
             _keep_mode(descriptor, info)
             os.fsync(descriptor)
         finally:
@@ -129,12 +130,6 @@ def _keep_mode(descriptor: int, info: os.stat_result | None) -> None:
         with contextlib.suppress(OSError):
             os.fchown(descriptor, -1, info.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(info.st_mode))
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def _check(real: str, before: bytes | None) -> None:

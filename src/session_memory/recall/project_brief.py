@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -74,11 +73,7 @@ class ClosureMetrics(msgspec.Struct, frozen=True):
 
 
 class BriefAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """mem_project_brief.
-
-    The last nine fields are always empty: clients of this contract expect them, but this product
-    has no health reports, snapshots, policies, inheritances or repairs.
-    """
+    """mem_project_brief."""
 
     project: ProjectAnswer
     counts: Counts
@@ -92,15 +87,6 @@ class BriefAnswer(msgspec.Struct, frozen=True, kw_only=True):
     scope_guard: ScopeGuardAnswer
     context_metrics: ContextMetrics
     closure_metrics: ClosureMetrics
-    health_preview: dict[str, Any] | None = None
-    latest_health: dict[str, Any] | None = None
-    snapshots: tuple[str, ...] = ()
-    policies: tuple[str, ...] = ()
-    effective_policies: tuple[str, ...] = ()
-    inheritances: tuple[str, ...] = ()
-    repairs: tuple[str, ...] = ()
-    policy_effects: tuple[str, ...] = ()
-    repair_proposals: tuple[str, ...] = ()
 
 
 def project_brief(context: RecallContext, request: ScopeRequest) -> BriefAnswer:

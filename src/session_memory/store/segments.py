@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import os
 import struct
-import sys
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any, Protocol
 
 import msgspec
@@ -26,6 +23,7 @@ import msgspec
 from session_memory.atomic_files import flush_directory, make_directory, write_file
 from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
+from session_memory.late_modules import load_zstd
 from session_memory.regex_cache import compiled
 from session_memory.store import shared_segments
 from session_memory.store.fresh_texts import FreshTexts
@@ -48,18 +46,11 @@ _MANIFEST = struct.Struct("<I")
 
 
 @functools.cache
-def _zstd() -> ModuleType:
-    """Imported when a text is read or written: most commands never touch one."""
-    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-    return importlib.import_module(name)
-
-
-@functools.cache
 def _compressor() -> Any:
     """Made once: for a short text, making one takes longer than using it."""
-    parameter = _zstd().CompressionParameter
+    parameter = load_zstd().CompressionParameter
     options = {parameter.compression_level: LEVEL, parameter.checksum_flag: 1}
-    return _zstd().ZstdCompressor(options=options)
+    return load_zstd().ZstdCompressor(options=options)
 
 
 def compress(text: bytes) -> bytes:
@@ -72,8 +63,8 @@ def compress(text: bytes) -> bytes:
 def decompress(data: bytes) -> bytes:
     """What `compress` was given; StoreDamaged where that cannot be restored."""
     try:
-        return bytes(_zstd().decompress(data))
-    except _zstd().ZstdError as error:
+        return bytes(load_zstd().decompress(data))
+    except load_zstd().ZstdError as error:
         raise StoreDamaged(str(error)) from None
 
 

@@ -33,11 +33,6 @@ class TakenBack(msgspec.Struct, frozen=True):
             self.unfinished or other.unfinished,
         )
 
-    @property
-    def is_proven(self) -> bool:
-        """Whether nothing is left anywhere, and none of it would be taken in again."""
-        return not self.unfinished and all(is_gone(proof) for proof in self.proofs)
-
 
 def is_gone(proof: wire.Proof) -> bool:
     """Whether a proof says that all of it is deleted permanently."""

@@ -116,7 +116,9 @@ def make_app(
     static = StaticFiles(packages=[("session_memory.web", "static")])
     pages = Starlette(
         routes=[*routes, Mount("/static", static)],
-        exception_handlers={404: lambda _request, _error: _plain(404, "There is no such page.\n")},
+        exception_handlers={
+            404: lambda _request, _error: PlainTextResponse("There is no such page.\n", 404)
+        },
     )
     return Guard(pages, access=access, address=address, note_use=note_use)
 
@@ -187,7 +189,3 @@ def _made(handler: Handler, context: WebContext, page_request: PageRequest) -> M
 
 def _trouble(status: int, error: SessionMemoryError) -> Page:
     return Page("trouble.html", {"message": error.message, "hint": error.hint or ""}, status)
-
-
-def _plain(status: int, text: str) -> Response:
-    return PlainTextResponse(text, status)

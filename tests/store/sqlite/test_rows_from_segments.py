@@ -9,6 +9,7 @@ import pytest
 from tests.store.sqlite.test_rebuild import Output, database, repair, space, talk
 from tests.store.test_damage import overwrite_root
 
+from session_memory import late_modules
 from session_memory.store import segments
 from session_memory.store.segments import DirectorySegments, digest_of, unpack
 from session_memory.store.sqlite.connection import connect
@@ -38,7 +39,7 @@ def test_segments_alone_tell_the_sessions_again(space: Workspace, capsys: Output
 def without_manifests(space: Workspace) -> None:
     """Turn every segment into one of the first version, as an earlier release wrote it."""
     folder = DirectorySegments(str(space.store_directory / "segments"))
-    zstd = segments._zstd()  # pyright: ignore[reportPrivateUsage]
+    zstd = late_modules.load_zstd()
     db = connect(str(database(space)))
     for name in list(folder.names()):
         text = unpack(folder, name)

@@ -12,6 +12,7 @@ from session_memory.adapters.wiring.package import (
     PackageContents,
     as_json,
     hooks_file,
+    listing,
     servers,
     with_head,
 )
@@ -37,12 +38,6 @@ def command(entry: PackageCommand) -> str:
     if entry.text is None:
         return with_head(f"!`{entry.program}`", **fields, allowed_tools=f"Bash({entry.program})")
     return with_head(entry.text_for("$ARGUMENTS"), **fields)
-
-
-def listing(contents: PackageContents, path: str) -> str:
-    """A marketplace with this plug-in."""
-    plugin = {"name": NAME, "source": path, "description": contents.description}
-    return as_json({"name": NAME, "owner": {"name": NAME}, "plugins": [plugin]})
 
 
 PACKAGE = Package(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from session_memory.adapters.common import Json, as_list, as_object, as_text
-from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
+from session_memory.adapters.excerpt import EXCERPT, Piece, after_blanks, compact_json
 from session_memory.regex_cache import compiled
 
 """Characters kept of what is only worth a look: unknown records, attached files."""
@@ -62,7 +62,7 @@ def split_user_text(text: str) -> Iterator[Piece]:
 
     Text after no known mark counts as the human's: the record's own flags may still say otherwise.
     """
-    start = here = _after_blanks(text, 0)
+    start = here = after_blanks(text, 0)
     while text.startswith("<", here) and (
         tag := next((tag for tag in _GLUED if text.startswith(tag, here)), None)
     ):
@@ -70,15 +70,9 @@ def split_user_text(text: str) -> Iterator[Piece]:
         end = text.find(closing, here)
         end = len(text) if end < 0 else end + len(closing)
         yield Piece("injected", "harness", label, text[here:end])
-        here = _after_blanks(text, end)
+        here = after_blanks(text, end)
     if here < len(text):
         yield _piece_of(text[here:], text if here == start else text[here:])
-
-
-def _after_blanks(text: str, start: int) -> int:
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start
 
 
 def _piece_of(rest: str, original: str) -> Piece:

@@ -10,8 +10,7 @@ import msgspec
 from session_memory.adapters.codex.lineage import Lineage
 from session_memory.adapters.codex.records import Record, whole_payload
 from session_memory.adapters.common import Json, RawEvent, decode_record
-from session_memory.adapters.excerpt import EXCERPT, compact_json
-from session_memory.core.hashing import blake2b
+from session_memory.adapters.excerpt import EXCERPT, compact_json, mark_of
 from session_memory.core.schema import EventKind, Origin
 
 Side = Literal["item", "event"]
@@ -58,7 +57,7 @@ class ReaderState(msgspec.Struct):
         Whichever comes first is kept: the item for prompts, the event for answers. So a file that
         has only one of the two forms, in whatever version, is read no poorer.
         """
-        marks = [_mark(text) for text in texts]
+        marks = [mark_of(text) for text in texts]
         for index, (other, its_role, *its_marks) in enumerate(self.twins):
             if other != side and its_role == role and not set(marks).isdisjoint(its_marks):
                 del self.twins[index]
@@ -78,10 +77,6 @@ class ReaderState(msgspec.Struct):
         """Remember that a call has had its output, but not its end."""
         self.running.append(call_id)
         del self.running[:-MAX_CALLS]
-
-
-def _mark(text: str) -> str:
-    return blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 class Emitter:

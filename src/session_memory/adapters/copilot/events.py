@@ -7,7 +7,7 @@ from collections.abc import Callable
 from session_memory.adapters.common import as_count, as_list, as_object, as_text, parse_time
 from session_memory.adapters.copilot.files import CHECKPOINTS
 from session_memory.adapters.copilot.legacy import add_document
-from session_memory.adapters.copilot.state import Emitter, Record, mark
+from session_memory.adapters.copilot.state import Emitter, Record
 from session_memory.adapters.copilot.tools import add_call, add_result
 from session_memory.adapters.copilot.usage import (
     compaction_usage,
@@ -15,7 +15,7 @@ from session_memory.adapters.copilot.usage import (
     running_usage,
     shutdown_usages,
 )
-from session_memory.adapters.excerpt import EXCERPT, compact_json
+from session_memory.adapters.excerpt import EXCERPT, compact_json, mark_of
 
 Handler = Callable[[Record, Emitter], None]
 
@@ -172,7 +172,7 @@ def _reasoning(data: Record, out: Emitter) -> None:
 
 def _think(text: str, out: Emitter) -> None:
     """A thought may come by itself and with its answer, in either order; it becomes one event."""
-    text_mark = mark(text)
+    text_mark = mark_of(text)
     if text_mark == out.state.thought:
         out.state.thought = ""
         out.ignored["told_twice"] += 1

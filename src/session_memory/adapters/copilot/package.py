@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from session_memory.adapters.wiring.package import (
     MCP,
-    NAME,
     Package,
     PackageContents,
     as_json,
     hooks_file,
+    listing,
     servers,
 )
 
@@ -21,12 +21,6 @@ def files(contents: PackageContents) -> dict[str, str]:
         MCP: as_json(servers(contents)),
         **contents.skills(),
     }
-
-
-def listing(contents: PackageContents, path: str) -> str:
-    """A marketplace with this plug-in."""
-    plugin = {"name": NAME, "source": path, "description": contents.description}
-    return as_json({"name": NAME, "owner": {"name": NAME}, "plugins": [plugin]})
 
 
 PACKAGE = Package(

@@ -9,7 +9,6 @@ import msgspec
 from session_memory.adapters.common import Json, RawEvent
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.core.hashing import blake2b
 from session_memory.core.schema import EventKind, Origin
 
 Record = dict[str, Json]
@@ -53,11 +52,6 @@ class ReaderState(msgspec.Struct):
         """Remember that a call was refused."""
         self.denied.append(call_id)
         del self.denied[:-MAX_CALLS]
-
-
-def mark(text: str) -> str:
-    """A short stand-in for a text, to know it again by."""
-    return blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 class Parts:

@@ -48,17 +48,18 @@ def chat_files(root: str) -> Iterator[SourceFile]:
 
 def is_chat(path: str) -> bool:
     """True for a session's file by its place and name; a sub-agent's is named by its id alone."""
-    parts = _parts(path)
+    parts = path_parts(path)
     return "chats" in parts[:-1] or parts[-1].startswith("session-")
 
 
-def _parts(path: str) -> list[str]:
+def path_parts(path: str) -> list[str]:
+    """The names in a path of any system."""
     return path.replace("\\", "/").split("/")
 
 
 def project_of(path: str) -> str:
     """The folder of the project a chat file belongs to."""
-    parts = _parts(path)
+    parts = path_parts(path)
     if "chats" not in parts[:-1]:
         return os.path.dirname(path)
     levels = parts[::-1].index("chats") + 1
@@ -69,7 +70,7 @@ def project_of(path: str) -> str:
 
 def folder_of(path: str) -> str | None:
     """The session whose sub-agents' folder a chat file lies in, if it is one."""
-    parts = _parts(path)
+    parts = path_parts(path)
     return parts[-2] if len(parts) > 2 and parts[-3] == "chats" else None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from session_memory.adapters.common import Json, as_list, as_object, as_text
-from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
+from session_memory.adapters.excerpt import EXCERPT, Piece, after_blanks, compact_json
 
 _GLUED = {
     "<session_context>": ("</session_context>", "session_context"),
@@ -49,21 +49,15 @@ FOOTER = 400
 
 def user_pieces(text: str, *, by_agent: bool = False) -> Iterator[Piece]:
     """Take apart what the human typed and what the client put in front of it or wrote instead."""
-    start = here = _after_blanks(text, 0)
+    start = here = after_blanks(text, 0)
     while tag := next((tag for tag in _GLUED if text.startswith(tag, here)), None):
         closing, label = _GLUED[tag]
         end = text.find(closing, here)
         end = len(text) if end < 0 else end + len(closing)
         yield Piece("injected", "harness", label, text[here:end])
-        here = _after_blanks(text, end)
+        here = after_blanks(text, end)
     if here < len(text):
         yield _piece_of(text[here:], text if here == start else text[here:], by_agent)
-
-
-def _after_blanks(text: str, start: int) -> int:
-    while start < len(text) and text[start].isspace():
-        start += 1
-    return start
 
 
 def _piece_of(rest: str, original: str, by_agent: bool) -> Piece:

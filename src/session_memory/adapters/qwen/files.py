@@ -30,15 +30,11 @@ def discover(root: str) -> Iterator[SourceFile]:
     existing = [folder for folder in folders if os.path.isdir(folder)] or [home]
     for folder in existing:
         for file in walk_files(folder, ".jsonl"):
-            if file.size < 0 or _PLACES & set(_parts(file.path)[:-1]):
+            if file.size < 0 or _PLACES & set(gemini_files.path_parts(file.path)[:-1]):
                 yield file
         for file in walk_files(folder, ".json"):
             if os.path.basename(file.path).startswith("session-"):
                 yield file
-
-
-def _parts(path: str) -> list[str]:
-    return path.replace("\\", "/").split("/")
 
 
 def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
@@ -73,7 +69,7 @@ def _outputs(path: str, block: Block) -> dict[str, bytes]:
 
 def _output_folders(path: str) -> list[str]:
     """`tool-results` of every project: their folders are hashes of paths that no log line names."""
-    parts = _parts(path)
+    parts = gemini_files.path_parts(path)
     levels = next((n for n, part in enumerate(parts[::-1]) if part in _ROOTS), 0) + 1
     home = path
     for _ in range(levels):

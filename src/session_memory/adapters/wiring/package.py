@@ -132,3 +132,9 @@ def with_head(text: str, **fields: str) -> str:
         for key, value in fields.items()
     )
     return f"---\n{head}\n---\n\n{text.strip()}\n"
+
+
+def listing(contents: PackageContents, path: str) -> str:
+    """A marketplace with the plug-in in that folder."""
+    plugin = {"name": NAME, "source": path, "description": contents.description}
+    return as_json({"name": NAME, "owner": {"name": NAME}, "plugins": [plugin]})

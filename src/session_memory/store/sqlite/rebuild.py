@@ -20,7 +20,6 @@ from session_memory.atomic_files import flush_directory, flush_file
 from session_memory.errors import DatabaseDamaged, Refused, SessionMemoryError
 from session_memory.store.damage import (
     DATABASE,
-    LOG_SUFFIXES,
     SEGMENTS,
     UNCLAIMED,
     Damage,
@@ -50,7 +49,7 @@ from session_memory.store.sqlite.connection import (
     value,
 )
 from session_memory.store.sqlite.marks import apply_marks
-from session_memory.store.sqlite.replacement import KEYS, MARKS, carry_over
+from session_memory.store.sqlite.replacement import KEYS, MARKS, carry_over, remove_database
 from session_memory.store.values import Repaired
 
 NEW = DATABASE + ".rebuilt"
@@ -185,7 +184,7 @@ def rebuild(directory: str, now_ms: int, *, unmarked: bool, step: Step) -> Rebui
     damage = keep_aside(directory, now_ms, reason, most=None)
     files = tuple(name for name in damage.files if name not in joined)
     path = os.path.join(directory, NEW)
-    _remove(path)
+    remove_database(path)
     create(path)
     db = connect(path)
     try:
@@ -207,7 +206,7 @@ def rebuild(directory: str, now_ms: int, *, unmarked: bool, step: Step) -> Rebui
     flush_directory(directory)
     clear_damage(directory)
     for name in whole:  # what a sweep captured meanwhile, all of it taken over
-        _remove(os.path.join(directory, name))
+        remove_database(os.path.join(directory, name))
     return result
 
 
@@ -303,9 +302,3 @@ def _finish(db: Database, directory: str, step: Step) -> None:
     usage.sum_up(db)
     step("making the index")
     repair.rebuild_index(db, segments)
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", *LOG_SUFFIXES):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + suffix)

@@ -32,7 +32,7 @@ def make_replacement(directory: str, damage: Damage, now_ms: int) -> None:
     """Make the database under another name and put it in place only when it is complete."""
     path = os.path.join(directory, DATABASE)
     new = path + ".new"
-    _remove(new)
+    remove_database(new)
     create(new)
     db = connect(new)
     try:
@@ -49,10 +49,11 @@ def make_replacement(directory: str, damage: Damage, now_ms: int) -> None:
         flush_directory(directory)
     finally:
         db.close()
-        _remove(new)
+        remove_database(new)
 
 
-def _remove(path: str) -> None:
+def remove_database(path: str) -> None:
+    """Delete a database with its log, as far as they are there."""
     for suffix in ("", *LOG_SUFFIXES):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)
