@@ -60,5 +60,5 @@ def after_blanks(text: str, start: int) -> int:
 
 
 def mark_of(text: str) -> str:
-    """A short stand-in for a text, to know it again by."""
+    """A short hash by which the same text is recognised later."""
     return blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()

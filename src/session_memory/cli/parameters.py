@@ -40,7 +40,7 @@ class Text(click.types.StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Names that begin like this; none where there is no store, or it cannot be read."""
+        """Names with this beginning; none if there is no store or it cannot be read."""
         from click.shell_completion import CompletionItem
 
         items: list[CompletionItem] = []
@@ -52,7 +52,7 @@ class Text(click.types.StringParamType):
         return items
 
     def names(self, root: click.Context, begun: str) -> Named:
-        """What can be meant; none for text that is free."""
+        """Possible completions; none for free text."""
         return ()
 
 

@@ -86,7 +86,7 @@ def _called(native: str, lookup: Lookup) -> int:
 
 
 def _fitting(native: str, lookup: Lookup) -> SessionName | None:
-    """The one session of that id, or whose id begins so; raises Ambiguous."""
+    """The one session with this id, or with this beginning of an id; raises Ambiguous."""
     near = lookup.called(native) or _of_agent(native, lookup)
     fits = [session for session in near if session.native_id == native] or _without_subagents(near)
     if len(fits) > 1:

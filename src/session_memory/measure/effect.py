@@ -283,7 +283,7 @@ def _benefit(difference: Interval, watch: Watch) -> Interval:
 
 
 def _needs(groups: Groups, watch: Watch, policy: Measure, look: int) -> int | None:
-    """Sessions more, in the smaller growing group, until a look that would see the effect.
+    """How many more sessions the smaller growing group needs before a look could see the effect.
 
     Assumes that the rate before (or of the arm held back) is the true one, that the effect is the
     smallest worth having or, once there was a look and it is larger, the one seen so far, and that

@@ -134,7 +134,7 @@ def _decisions(traces: Sequence[ParsedTrace]) -> Iterable[Statement]:
 
 
 def _left_open(newest: Sequence[KnownSession], checks: Sequence[Check]) -> Iterable[Statement]:
-    """What the last session left behind: a check that failed to the end, or a call without end."""
+    """What the last session left unfinished: a failing check, or a call that never returned."""
     for session in newest:
         digest = session.digest
         if digest.task != "work" or not digest.commands:
@@ -153,7 +153,7 @@ def _left_open(newest: Sequence[KnownSession], checks: Sequence[Check]) -> Itera
 
 
 def _files(sessions: Sequence[KnownSession]) -> list[Statement]:
-    """Source files that several sessions changed, by how many."""
+    """Source files that several sessions changed, with the number of sessions."""
     changed: dict[str, list[KnownSession]] = {}
     at_work = 0
     for session in sessions:

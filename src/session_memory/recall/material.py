@@ -86,7 +86,7 @@ def read_material(store: RecallStore, scope: Scope) -> Material:
 
 
 def _rules(store: RecallStore, scope: Scope, sessions: set[int]) -> list[Observation]:
-    """The rules that stand: whether one does depends on all sessions of the project."""
+    """The rules that still hold, which depends on all sessions of the project."""
     query = ObservationQuery(
         session=scope.session.id if scope.session else None,
         project=scope.project.key,

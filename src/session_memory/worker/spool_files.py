@@ -98,7 +98,7 @@ class SpoolFiles:
 
 
 def read_served(state: Path) -> dict[str, int]:
-    """Key to time of the last import; an unreadable file only costs one import too many."""
+    """The time of the last import by key; an unreadable file only costs one extra import."""
     try:
         return msgspec.json.decode((state / SERVED).read_bytes(), type=dict[str, int])
     except (OSError, msgspec.DecodeError):

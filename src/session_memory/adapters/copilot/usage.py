@@ -69,7 +69,7 @@ def _usage(
 
 
 def _count(value: Json) -> int:
-    """A token count, which Copilot may write as 12.0; whatever else there is counts as nothing."""
+    """A token count, which Copilot may write as 12.0; anything else counts as zero."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value < 1 << 53 else 0

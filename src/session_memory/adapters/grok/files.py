@@ -71,7 +71,7 @@ def named(path: str) -> SourceFile | None:
 
 
 def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
-    """The source a directory is, if it is a session's: the other grok-cli shares `~/.grok`."""
+    """A directory as a source, if it is a session's: the other grok-cli shares `~/.grok`."""
     log = entries.get(UPDATES) or (entries.get(CHAT) if SUMMARY in entries else None)
     if log is None:
         return None

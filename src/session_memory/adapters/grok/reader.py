@@ -230,7 +230,7 @@ def _note_summary(part: PartBuilder, summary: Record, cwd: str) -> None:
 
 
 def _note_times(part: PartBuilder, summary: Record) -> None:
-    """Where no event has a time, the summary's own stand for them."""
+    """Where no event has a time, the times of the summary are used."""
     if any(event.at is not None for event in part.events):
         return
     for name, field in (("started_at", "created_at"), ("ended_at", "last_active_at")):

@@ -37,7 +37,7 @@ def usage_of(message: dict[str, Json], name: str, at: int | None) -> Usage | Non
 
 
 def _dollars(value: Json) -> float | None:
-    """A stated price. Zero is what pi writes for models it has no price of, so it states none."""
+    """A stated price. pi writes zero for models without a known price, so zero means unknown."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and value > 0 else None
