@@ -76,6 +76,21 @@ def test_a_rule_is_merged_into_one_that_is_in_use(served: Served) -> None:
     assert "superseded" in served.ask(f"/rules/{name}").text
 
 
+def test_a_redaction_rule_that_cannot_be_used_is_warned_of(
+    space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "leaks.toml"
+    rules.write_text("[[rules]]\nid = 'bad'\nregex = '(?<=a)b'\n", encoding="utf-8")
+    environ = {**space.environ(), "SESSION_MEMORY_REDACT_GITLEAKS": str(rules)}
+    monkeypatch.setattr(space, "environ", lambda: environ)
+    write_samples(space.claude)
+    space.sweep()
+    with serving(space) as page:
+        page.open()
+        post(page, "/rules/add", text="Run ruff check before you push.", project="shop")
+        assert "rule bad is not used" in page.end()[1]
+
+
 @pytest.mark.rows("WEB-16")
 def test_the_gate_is_explained_in_place_and_a_strange_decision_refused(served: Served) -> None:
     assert "How much evidence a rule needs" in served.ask("/rules").text

@@ -61,7 +61,7 @@ def command(
 
     with suppress(SessionMemoryError), reading(app):
         pass  # pages read the store in the schema it has: an older one is brought up to date here
-    front_end = _front_end(app) if app.hub_url is None else _no_front_end()
+    front_end = _front_end(app) if app.hub_url is None else _no_front_end(app)
     context = WebContext(
         app.config,
         app.paths,
@@ -80,11 +80,11 @@ def command(
     )
 
 
-def _no_front_end() -> FrontEnd:
+def _no_front_end(app: App) -> FrontEnd:
     """Of a hub: what this machine is like, and what recurs in its own store, is not asked here."""
     from session_memory.web.context import FrontEnd
 
-    return FrontEnd(check=lambda: (), detect=lambda: None, plan_init=lambda: ())
+    return FrontEnd(check=lambda: (), detect=lambda: None, plan_init=lambda: (), warn=app.warn)
 
 
 def _front_end(app: App) -> FrontEnd:
@@ -106,4 +106,4 @@ def _front_end(app: App) -> FrontEnd:
 
         return [FirstStep(agent, lines) for agent, lines in planned(app)]
 
-    return FrontEnd(check, detect, plan_init)
+    return FrontEnd(check, detect, plan_init, app.warn)

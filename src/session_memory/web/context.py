@@ -43,6 +43,7 @@ class FrontEnd(msgspec.Struct, frozen=True):
     check: Callable[[], Sequence[Finding]]
     detect: Callable[[], None]
     plan_init: Callable[[], Sequence[FirstStep]]
+    warn: Callable[[str], None]
 
 
 class Health:
@@ -100,7 +101,7 @@ class WebContext(msgspec.Struct, frozen=True):
             environ=self.environ,
             clock=self.clock,
             open_store=self.changing,
-            warn=lambda _text: None,  # the page shows the same next to the rule
+            warn=self.front_end.warn,
             decided=self.renew_guards,
         )
 
