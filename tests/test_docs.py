@@ -162,3 +162,12 @@ def test_the_readme_shows_what_the_commands_print_and_stays_short(tmp_path: Path
 def _without_numbers(line: str) -> str:
     """Without a session's number, which depends on the order of its file, and without times."""
     return re.sub(r"^\d+ ", "N ", re.sub(r"in [\d.]+ s$", "in # s", line))
+
+
+def test_every_test_that_the_page_on_adapters_names_exists() -> None:
+    page = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", page))
+    sources = (path.read_text(encoding="utf-8") for path in ROOT.glob("tests/adapters/*.py"))
+    existing = {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.M)}
+    assert named
+    assert named - existing == set()

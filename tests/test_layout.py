@@ -25,7 +25,6 @@ OF_NO_MODULE = {
 """Test files that prove something other than modules, and what."""
 
 TESTED_ELSEWHERE: dict[str, str] = {
-    "adapters/emit_events": "adapters/test_claude_records",
     "adapters/gather": "adapters/test_common",
     "adapters/places": "adapters/test_registry",
     "adapters/wiring/client": "install/test_plan_clients",
