@@ -13,10 +13,13 @@ from tests.hooks.hook_process import Ran, run_hook, spooled
 from tests.memory.shell import calls, stand_in
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
+from session_memory.clock import now_ms
 from session_memory.journal import daily, standalone
+from session_memory.journal.files import save_json
 from session_memory.journal.flush import GUARD, guard
 from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.journal.standalone import spawn
+from session_memory.journal.state import iso_local
 from session_memory.model.marks import MARKS
 from session_memory.store import open_store
 from session_memory.testing.model_server import ModelServer, Play
@@ -222,7 +225,16 @@ def with_model(
     }.items():
         monkeypatch.setenv(f"SESSION_MEMORY_{name}", value)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    assert root.is_dir()
+    put_off_compiling(root)
+
+
+def put_off_compiling(root: Path) -> None:
+    """Say that it was just done: a compile would run next to the test and ask the model, too."""
+    now = now_ms()
+    days = {daily.local_date(now), daily.local_date(now + 3_600_000)}
+    compiled = {f"{day}.md": {"compiled_at": iso_local(now)} for day in days}
+    journal(root).state.parent.mkdir(parents=True)
+    save_json(journal(root).state, {"ingested": compiled})
 
 
 @pytest.mark.rows("FLU-13", "FLU-37")
@@ -259,6 +271,7 @@ def test_text_before_an_error_is_not_in_the_entry_of_the_next_attempt(
         with_model(root, server, monkeypatch, JOURNAL_ATTEMPTS="3")
         flush(root, str(context), "s1")
     assert len(server.requests) == 3
+    assert not journal(root).compile_log.exists()
     assert [entry.content for entry in said(root)] == ["whole"]
     assert all("LEAKED" not in path.read_text() for path in daily.days(journal(root)))
 
