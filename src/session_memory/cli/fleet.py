@@ -274,7 +274,7 @@ def hub_export(app: App, target: str, *, database: str | None, team: str) -> Non
 
     Sessions, digests, signals, usage and effects, as docs/scale.md lists them. Sessions have the
     hub's numbers and hashed names; texts of events stay in the hub. Exporting again removes what
-    was forgotten or is shared no more.
+    was forgotten or is no longer shared.
 
     \b
     Examples:

@@ -286,7 +286,7 @@ def snooze(
 def merge(
     app: App, rules: tuple[str, ...], *, into: str, reason: str, by: str | None, dry_run: bool
 ) -> None:
-    """Merge rules into one that is in use: they are superseded by it, and asked about no more.
+    """Merge rules into one that is in use, which supersedes them.
 
     \b
     Examples:

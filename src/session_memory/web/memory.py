@@ -37,9 +37,9 @@ from session_memory.web.page import GoTo, Page, PageRequest
 _CHARS_PER_TOKEN = 4
 _DAYS = 60
 _DONE = {
-    "pin": "The line is told for good.",
-    "correct": "The line is told in your words.",
-    "retire": "The line is told no more.",
+    "pin": "Agents will always be given this line.",
+    "correct": "Agents will be given the line in your words.",
+    "retire": "Agents will no longer be given this line.",
 }
 _MEMORY_BYTES = 1 << 20
 
@@ -128,7 +128,7 @@ def decide_on_line(web: WebContext, page_request: PageRequest) -> GoTo:
     here = f"/memory/{quote(page_request.path['project'], safe='')}"
     if choice == "as it was":
         take_back(web.paths.data, project.key, line)
-        return GoTo(here, "The line is told as sessions show it.")
+        return GoTo(here, "Agents will be given the line as sessions show it.")
     if choice not in ("pin", "correct", "retire") or not line:
         raise NotFound(f"There is no decision {choice!r}")
     text = " ".join(page_request.form.get("text", "").split()) if choice == "correct" else ""
