@@ -53,7 +53,7 @@ def test_work_that_ends_well_leaves_the_mark_of_work_that_did_not(space: Workspa
     space.write(spoken(1, "hello"), spoken(2, "goodbye"))
     space.sweep()
     stray = next(space.store_directory.rglob("*.seg"))
-    stray.with_name(f"{stray.name[0]}-" + "0" * 48 + ".seg").write_bytes(b"left behind")
+    stray.with_name(f"{stray.name[0]}_" + "0" * 48 + ".seg").write_bytes(b"left behind")
     directory = str(space.store_directory)
     mark(directory)
     with marked(directory):

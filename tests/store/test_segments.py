@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from session_memory.store.segments import (
     SegmentReader,
     digest_of,
     pack,
+    session_of,
     unpack,
 )
 
@@ -192,7 +194,7 @@ def test_a_name_that_is_none_of_ours_is_refused(folder: DirectorySegments, name:
 def test_equal_texts_never_share_a_name() -> None:
     names = {pack(7, b"the same").name for _ in range(50)}
     assert len(names) == 50
-    assert all(name.startswith("7-") for name in names)
+    assert all(name.startswith("7_") for name in names)
 
 
 @pytest.mark.parametrize("count", [1, 20])
@@ -257,8 +259,8 @@ def test_a_link_in_the_place_of_a_new_file_is_not_followed(
     packed = pack(1, b"text")
     victim = tmp_path / "victim"
     victim.write_text("mine", encoding="utf-8")
-    os.makedirs(os.path.join(folder.root, "01"))
-    os.symlink(victim, os.path.join(folder.root, "01", packed.name + ".tmp"))
+    os.makedirs(os.path.join(folder.root, "00"))
+    os.symlink(victim, os.path.join(folder.root, "00", packed.name + ".tmp"))
     with pytest.raises(OSError, match="symbolic"):
         folder.put([packed])
     assert victim.read_text(encoding="utf-8") == "mine"
@@ -295,3 +297,27 @@ def test_only_so_much_is_kept_at_hand(
     assert reader.text("1-small", 0, 3) == b"six"
     with pytest.raises(StoreDamaged):
         reader.text("1-large", 0, 3)
+
+
+def test_sessions_in_a_row_share_a_folder(folder: DirectorySegments) -> None:
+    folder.put([pack(session, b"text") for session in range(1, 256)])
+    folder.put([pack(256, b"text")])
+    assert sorted(path.name for path in Path(folder.root).iterdir()) == ["00", "01"]
+
+
+def test_segments_of_older_stores_stay_in_their_folders(folder: DirectorySegments) -> None:
+    packed = pack(0x1A2, b"said long ago")
+    old = msgspec.structs.replace(packed, name=packed.name.replace("_", "-"))
+    folder.put([old, packed])
+    assert file_of(folder, old.name).parent.name == "a2"
+    assert file_of(folder, packed.name).parent.name == "01"
+    assert unpack(folder, old.name) == unpack(folder, packed.name) == b"said long ago"
+    assert session_of(old.name) == session_of(packed.name) == 0x1A2
+    assert set(folder.names()) == {old.name, packed.name}
+    assert folder.delete([old.name]) == 1
+    assert list(folder.names()) == [packed.name]
+
+
+def test_another_name_belongs_to_no_session() -> None:
+    with pytest.raises(StoreDamaged):
+        session_of("../1_00.seg")

@@ -39,7 +39,9 @@ DIGEST_SIZE = 16
 WRITERS = 8
 """Threads that write segments; see DirectorySegments.put."""
 SUFFIX = ".seg"
-_NAME = compiled(r"([0-9a-f]+)-[0-9a-f]+(?:\.([0-9a-f]{16}))?\.seg")
+_NAME = compiled(r"([0-9a-f]+)([-_])[0-9a-f]+(?:\.([0-9a-f]{16}))?\.seg")
+_NEIGHBOURS = 256
+"""Sessions in a row whose segments share a folder: each folder that a commit writes to is flushed."""
 _SHARED_NAME = compiled(r"[0-9a-f]{16}\.segs")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
 _MANIFEST = struct.Struct("<I")
@@ -129,7 +131,7 @@ def pack(session_id: int, text: bytes, manifest: bytes = b"") -> Packed:
         (MAGIC, *blocks, packed_manifest, lengths, _MANIFEST.pack(len(packed_manifest)), trailer)
     )
     digest = blake2b(data, digest_size=DIGEST_SIZE).digest()
-    name = f"{session_id:x}-{digest.hex()}{os.urandom(8).hex()}{SUFFIX}"
+    name = f"{session_id:x}_{digest.hex()}{os.urandom(8).hex()}{SUFFIX}"
     return Packed(name, data, len(text), digest)
 
 
@@ -263,7 +265,10 @@ def text_size(store: SegmentStore, name: str) -> int | None:
 
 def session_of(name: str) -> int:
     """The number of the session that a segment was written for."""
-    return int(name.partition("-")[0], 16)
+    valid = _NAME.fullmatch(name)
+    if valid is None:
+        raise StoreDamaged(f"not a segment name: {name!r}")
+    return int(valid[1], 16)
 
 
 def digest_of(data: bytes) -> bytes:
@@ -282,9 +287,12 @@ class DirectorySegments:
         valid = _NAME.fullmatch(name)
         if valid is None:  # names come from rows: no traversal
             raise StoreDamaged(f"not a segment name: {name!r}")
-        if (file := valid[2]) is not None:
+        session, joint, file = valid.groups()
+        if file is not None:
             return os.path.join(self.root, file[:2], file + shared_segments.SUFFIX)
-        return os.path.join(self.root, f"{int(valid[1], 16) % 256:02x}", name)
+        # Before schema 24 names had a dash, and sessions in a row went to different folders.
+        number = int(session, 16) // (1 if joint == "-" else _NEIGHBOURS)
+        return os.path.join(self.root, f"{number % 256:02x}", name)
 
     def put(self, segments: list[Packed]) -> None:
         """Write temp files, fsync them together, rename, then fsync each directory once."""

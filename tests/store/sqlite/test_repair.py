@@ -84,7 +84,7 @@ def test_a_text_no_log_holds_is_listed_as_lost(space: Workspace) -> None:
 
 
 def test_orphans_are_removed(space: Workspace) -> None:
-    stray = segment(space).with_name("1-" + "0" * 32 + ".seg")
+    stray = segment(space).with_name("1_" + "0" * 32 + ".seg")
     stray.write_bytes(b"x")
     assert repair(space, "orphans") == ["1 files without rows removed"]
     assert not stray.exists()

@@ -25,7 +25,7 @@ from session_memory.store.marks import Keys, random_keys
 from session_memory.store.sqlite import checksums
 
 BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 23
+SCHEMA_VERSION = 24
 PAGE_SIZE = 8192
 _LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
