@@ -78,6 +78,16 @@ def test_whatever_a_rule_for_names_matches_passes_the_first_look(group: str) -> 
 
 
 @pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if not rule.everyday], ids=lambda rule: rule.id
+)
+def test_whatever_a_rule_matches_holds_one_of_its_keywords(rule: Rule) -> None:
+    keywords, pattern = Keywords((rule,)), compile_pattern(rule.pattern)
+    texts = [text for text in texts_matching(rule.pattern, 40) if any(pattern.finditer(text))]
+    assert texts
+    assert all(keywords.rules(text) for text in texts)
+
+
+@pytest.mark.parametrize(
     "name",
     ["token", "tokenStr", "token_staging", "tokensecondary", "TOKEN", "token c", "token count"],
 )

@@ -112,14 +112,14 @@ CALLS = (
         rb"secretkeyspec|symmetricsecuritykey|create(?:hmac|cipher|decipher)(?:iv)?|"
         rb"jwt\.(?:sign|encode|decode|verify))\(\s*",
         keywords=(
-            "aes",
             # "des" alone stands in every "description", and so in most tool calls.
             *("des(", "des.", "des_", "des3", "desencrypt", "desdecrypt", "dessha", "desmd5"),
+            *("aes(", "aes.", "aes_", "aesencrypt", "aesdecrypt", "aessha", "aesmd5"),
             "hmac",
             "fernet",
             "secretkeyspec",
             "symmetricsecuritykey",
-            "cipher",
+            *("createcipher", "createdecipher"),
             "jwt.",
         ),
         find=_key_given,

@@ -356,7 +356,8 @@ COMMANDS = (
         rb":_authToken[ \t]+\\*['\"]?([^\s'\"$<{\\]{6,})",
         group=1,
         keywords=(
-            *("mysql", "mariadb", "mongo", "sshpass", "login", "redis-cli", "ldap", "openssl"),
+            *("mysql", "mariadb", "mongo", "sshpass", "redis-cli", "ldap", "openssl"),
+            *(f"{blank}login" for blank in " \t\n\r\f"),
             *(
                 "keytool",
                 "jarsigner",
