@@ -110,7 +110,7 @@ def sync(agentsview: Path) -> int:
     collections = peers_logs.genuine()
     if collections:
         title = f"Genuine logs compared with agentsview {peers_install.AGENTSVIEW_VERSION}"
-        sections.append(peers_sync.compared(title, _put_all(collections), agentsview))
+        sections.append(peers_sync.compared(title, peers_logs.putting(collections), agentsview))
     corpus = corpora.generated(GENERATED_BYTES) or corpora.built(GENERATED_BYTES)
     title = f"{corpus.name.capitalize()} logs compared with agentsview"
     sections.append(peers_sync.compared(title, _put_corpus(corpus), agentsview))
@@ -118,27 +118,14 @@ def sync(agentsview: Path) -> int:
     return 0
 
 
-def _put_all(collections: list[peers_logs.Logs]) -> Callable[[Path], int]:
-    def put(home: Path) -> int:
-        for logs in collections:
-            logs.put(home)
-        return _size(home)
-
-    return put
-
-
 def _put_corpus(corpus: corpora.Corpus) -> Callable[[Path], int]:
     def put(home: Path) -> int:
         for root in corpus.roots:
             projects = Path(root) / "projects"
             shutil.copytree(projects, home / ".claude" / "projects", dirs_exist_ok=True)
-        return _size(home)
+        return peers_logs.size_of(home)
 
     return put
-
-
-def _size(home: Path) -> int:
-    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
 
 
 if __name__ == "__main__":

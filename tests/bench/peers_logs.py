@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,6 +66,22 @@ class Logs(NamedTuple):
                 shutil.copyfile(path, place / path.name)
         else:
             shutil.copytree(self.source, target, dirs_exist_ok=True)
+
+
+def putting(collections: list[Logs]) -> Callable[[Path], int]:
+    """What copies all of them into a home, and says how many bytes that is."""
+
+    def put(home: Path) -> int:
+        for logs in collections:
+            logs.put(home)
+        return size_of(home)
+
+    return put
+
+
+def size_of(home: Path) -> int:
+    """Bytes of the logs in a home."""
+    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
 
 
 def genuine() -> list[Logs]:

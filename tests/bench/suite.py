@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from tests.bench import corpora, ingest
+from tests.bench import corpora, ingest, peers_logs
 from tests.bench.child import Home, new_home
 from tests.bench.figures import Section, table
 from tests.bench.hook import hook
+from tests.bench.processes import processes
 from tests.bench.search import search
 from tests.bench.start import start
 from tests.bench.unchanged import unchanged
 
 RESULT = corpora.CACHE / "last.json"
 NAMES = (
-    *("genuine", "copies", "generated", "stages", "memory", "unchanged", "hook", "start"),
-    "search",
+    *("genuine", "copies", "generated", "processes", "stages", "memory", "unchanged", "hook"),
+    *("start", "search"),
 )
 CORPUS_BYTES, QUICK_BYTES = 300_000_000, 6_000_000
 
@@ -77,6 +78,8 @@ def _sections(wanted: set[str], total: int, *, quick: bool) -> Iterator[Section]
         if biggest is None and wanted & {"start", "search"}:
             biggest = homes.enter_context(new_home())
             yield ingest.speed(biggest, corpora.built(total), judged=False)
+        if "processes" in wanted and (collections := peers_logs.genuine()):
+            yield processes(peers_logs.putting(collections))
         if "stages" in wanted:
             for corpus in _existing(corpora.genuine(), corpora.generated(total), total):
                 yield ingest.stages(corpus)
