@@ -41,7 +41,7 @@ WRITERS = 8
 SUFFIX = ".seg"
 _NAME = compiled(r"([0-9a-f]+)([-_])[0-9a-f]+(?:\.([0-9a-f]{16}))?\.seg")
 _NEIGHBOURS = 256
-"""Sessions in a row whose segments share a folder: each folder that a commit writes to is flushed."""
+"""Sessions in a row whose segments share a folder: a commit flushes every folder it writes to."""
 _SHARED_NAME = compiled(r"[0-9a-f]{16}\.segs")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
 _MANIFEST = struct.Struct("<I")
