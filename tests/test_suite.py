@@ -49,8 +49,8 @@ COVERED: dict[str, Part] = {
         "session_memory.distil.digest", ("distil/test_digest*.py", "distil/test_outcome*.py"), 3
     ),
     "retention": Part(
-        "session_memory.core.retention",
-        ("core/test_retention*.py", "ingest/test_retention*.py"),
+        "session_memory.core.retention.plan",
+        ("core/retention/test_*.py", "ingest/test_retention*.py"),
         3,
     ),
     "ingest": Part(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from session_memory.core.retention import Eviction
+from session_memory.core.retention.plan import Eviction
 from session_memory.errors import NotFound
 from session_memory.store.port import Holder, Store
 from session_memory.testing.store_drafts import (

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog, tokens
-from session_memory.core.retention import EVENT_ROW_BYTES, estimate_raw_bytes
+from session_memory.core.retention.estimate import EVENT_ROW_BYTES, estimate_raw_bytes
 from session_memory.core.schema import Digest
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.retention import apply_plan, make_plan

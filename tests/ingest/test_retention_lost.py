@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.core.retention import Eviction
+from session_memory.core.retention.plan import Eviction
 from session_memory.core.schema import Digest
 from session_memory.testing.old_stores import back_to_version_11
 from session_memory.testing.workspace import Workspace

@@ -14,7 +14,7 @@ from tests.invariants.sessions import claude
 from tests.invariants.sizes import SIZES, record
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.core.retention import Eviction
+from session_memory.core.retention.plan import Eviction
 from session_memory.errors import NotFound, StoreDamaged
 from session_memory.store.sqlite import SqliteStore
 from session_memory.testing.workspace import Workspace

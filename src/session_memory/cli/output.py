@@ -8,10 +8,11 @@ from collections.abc import Mapping
 import click
 import msgspec
 
-from session_memory.cli.progress import byte_progress, count_progress, human_bytes
+from session_memory.cli.progress import byte_progress, count_progress
 from session_memory.cli.tables import Column, table
 from session_memory.cli.terminal import Meaning, columns, fit, hanging, paint, wants_color
 from session_memory.clock import iso
+from session_memory.core.text.human_bytes import human_bytes
 from session_memory.core.text.safe_text import HIDING, json_escape, one_line, safe
 from session_memory.file_names import storable
 from session_memory.regex_cache import compiled

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from session_memory.cli.terminal import cut
+from session_memory.core.text.human_bytes import human_bytes
 from session_memory.core.text.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -29,20 +30,6 @@ class Step(msgspec.Struct, frozen=True):
     done: int = 0
     total: int = 0
     name: str = ""
-
-
-def human_bytes(size: int | None) -> str:
-    """A size in binary units; None is a cap that is not there."""
-    if size is None:
-        return "unlimited"
-    if abs(size) < 1024:
-        return f"{size} B"
-    value = float(size)
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        value /= 1024
-        if abs(value) < 1023.95:  # what would round to 1024.0 belongs to the next unit
-            return f"{value:.1f} {unit}"
-    return f"{value / 1024:.1f} PiB"
 
 
 def human_span(seconds: float) -> str:

@@ -18,7 +18,8 @@ from session_memory.cli.app import (
 from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, human_bytes, one_line, paint
 from session_memory.cli.store import changing, reading
-from session_memory.core.retention import EvictionPlan, explain
+from session_memory.core.retention.explain import explain
+from session_memory.core.retention.plan import EvictionPlan
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.ingest.report import RetentionLine
 from session_memory.ingest.retention import apply_plan, expected_plan, make_plan

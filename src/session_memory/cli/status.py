@@ -29,7 +29,7 @@ from session_memory.cli.wiring import clients, context, wirings
 from session_memory.clock import iso
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.rescan import RescanState
-from session_memory.core.retention import StoreUsage
+from session_memory.core.retention.plan import StoreUsage
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.ingest.no_record import unread_logs

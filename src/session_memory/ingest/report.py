@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from session_memory.clock import Clock
-from session_memory.core.retention import Reason
+from session_memory.core.retention.plan import Reason
 from session_memory.core.text.reason import reason_of
 from session_memory.file_names import name_to_text
 

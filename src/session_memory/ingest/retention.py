@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from session_memory.core.retention import (
-    DAY_MS,
-    EvictionPlan,
-    explain_pass,
-    plan_eviction,
-)
+from session_memory.core.retention.explain import explain_pass
+from session_memory.core.retention.plan import DAY_MS, EvictionPlan, plan_eviction
 from session_memory.ingest.report import PassLine, RetentionLine
 from session_memory.settings import Retention
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from session_memory.clock import iso
 from session_memory.core.pricing import table_version
-from session_memory.core.retention import explain
+from session_memory.core.retention.explain import explain
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.discover import LogFolders, find_changed
 from session_memory.ingest.pauses import keep_pauses

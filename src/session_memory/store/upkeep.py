@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from session_memory.core.retention import Eviction, RawSession, StoreUsage
+from session_memory.core.retention.plan import Eviction, RawSession, StoreUsage
 from session_memory.store.values import Finding, Repaired, StoreInfo
 
 if TYPE_CHECKING:  # imported lazily by the features that use it, not with every store

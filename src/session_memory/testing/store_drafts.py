@@ -9,7 +9,7 @@ import msgspec
 from session_memory.core.cursor import Cursor
 from session_memory.core.facts import Fact
 from session_memory.core.hashing import blake2b
-from session_memory.core.retention import Eviction
+from session_memory.core.retention.plan import Eviction
 from session_memory.core.schema import Digest
 from session_memory.store.port import (
     EventDraft,

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from session_memory.atomic_files import replace_file
 from session_memory.core.digest import title_of
 from session_memory.core.schema import Session
+from session_memory.core.text.human_bytes import human_bytes
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import safe
 from session_memory.errors import SessionMemoryError
@@ -47,7 +48,7 @@ def environment(compiled: Path | None = None) -> Environment:
         "moment": moment,
         "number": number,
         "dollars": dollars,
-        "size": size,
+        "size": human_bytes,
         "name": name,
         "marked": marked,
         "markdown": rendered,
@@ -138,10 +139,3 @@ def number(value: float | None) -> str:
 def dollars(value: float | None) -> str:
     """With two places, or a dash where no price is known."""
     return "-" if value is None else f"${value:,.2f}"
-
-
-def size(value: float) -> str:
-    """Bytes in the most readable unit."""
-    units = ("B", "KiB", "MiB", "GiB", "TiB")
-    step = min(len(units) - 1, max(0, (int(value).bit_length() - 1) // 10))
-    return f"{value / 1024**step:,.{min(step, 1)}f} {units[step]}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from session_memory import audit
 from session_memory.core.jobs import state_of
 from session_memory.core.pauses import begin, end, is_paused
-from session_memory.core.retention import explain_pass
+from session_memory.core.retention.explain import explain_pass
 from session_memory.core.schema import Session
 from session_memory.errors import Refused
 from session_memory.forget.copies import own_copies

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from session_memory.core.retention import estimate_raw_bytes, index_estimate
+from session_memory.core.retention.estimate import estimate_raw_bytes, index_estimate
 from session_memory.errors import StoreDamaged, StoreError, StoreMissing
 from session_memory.store.port import SessionQuery
 from session_memory.store.sqlite import SqliteStore, open_store

@@ -7,13 +7,8 @@ was left behind by a crash is found again through `doomed_segment` or the orphan
 from __future__ import annotations
 
 from session_memory.core.digest import DIGEST_VERSION
-from session_memory.core.retention import (
-    EVENT_ROW_BYTES,
-    Eviction,
-    RawSession,
-    StoreUsage,
-    estimate_raw_bytes,
-)
+from session_memory.core.retention.estimate import EVENT_ROW_BYTES, estimate_raw_bytes
+from session_memory.core.retention.plan import Eviction, RawSession, StoreUsage
 from session_memory.errors import DatabaseDamaged, StoreDamaged, StoreError
 from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import lost_events

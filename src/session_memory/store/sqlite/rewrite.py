@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from session_memory.core.index_text import BEFORE, index_text, is_turn, window_text
-from session_memory.core.retention import index_estimate
+from session_memory.core.retention.estimate import index_estimate
 from session_memory.core.schema import SessionEvent
 from session_memory.store.segments import SegmentReader, SegmentStore
 from session_memory.store.sqlite import checkpoints, observations, queries

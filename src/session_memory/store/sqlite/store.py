@@ -13,7 +13,7 @@ import apsw
 import msgspec
 
 from session_memory.atomic_files import make_directory
-from session_memory.core.retention import Eviction, RawSession, StoreUsage
+from session_memory.core.retention.plan import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import (
     Digest,
     Observation,

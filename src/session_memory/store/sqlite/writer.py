@@ -17,7 +17,7 @@ from session_memory.core.digest import DIGEST_VERSION, labels
 from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import fact_name, path_name, session_name
 from session_memory.core.project.identity import Resolution
-from session_memory.core.retention import index_estimate
+from session_memory.core.retention.estimate import index_estimate
 from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, LostEvent, SessionHandle, UsageDraft

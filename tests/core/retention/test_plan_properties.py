@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.core.retention import (
+from session_memory.core.retention.plan import (
     DAY_MS,
     EvictionPlan,
     RawSession,

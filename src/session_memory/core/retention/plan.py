@@ -13,19 +13,14 @@ Tier 2 (digests, observations, patterns) is never in a plan: above its cap it ge
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, assert_never
+from typing import Literal
 
 import msgspec
 
+from session_memory.core.text.human_bytes import human_bytes
 from session_memory.settings import Retention
 
 DAY_MS = 86_400_000
-
-EVENT_ROW_BYTES = 165
-"""Estimated size of one event: its row, its keys and its share of the row indexes."""
-INDEX_SHARE = (3, 5)
-"""Estimated size of the full-text indexes as a fraction of the text given to them. Both figures
-were measured with SQLite's dbstat: 141 to 164 bytes a row, 0.58 to 0.61 of the indexed text."""
 
 Reason = Literal["age", "soft", "hard"]
 
@@ -38,7 +33,7 @@ class RawSession(msgspec.Struct, frozen=True):
     analyzed: bool
     """True when a digest of all its events is stored; one made before it grew does not count."""
     raw_bytes: int
-    """Its share of usage: see `estimate_raw_bytes`."""
+    """Its share of usage: see `estimate.estimate_raw_bytes`."""
     last_at: int
     """When it ended, else when it was captured, in milliseconds: who leaves first."""
     captured_at: int
@@ -101,16 +96,6 @@ class EvictionPlan(msgspec.Struct, frozen=True):
         return [eviction for eviction in self.evictions if eviction.data_loss]
 
 
-def index_estimate(text_length: int) -> int:
-    """What indexing one text adds; rounded per text, so that shares and totals agree."""
-    return text_length * INDEX_SHARE[0] // INDEX_SHARE[1]
-
-
-def estimate_raw_bytes(segment_bytes: int, events: int, index_bytes: int) -> int:
-    """What a session costs on disk: its segments exactly, its rows and index by estimate."""
-    return segment_bytes + events * EVENT_ROW_BYTES + index_bytes
-
-
 def plan_eviction(
     usage: StoreUsage, sessions: Iterable[RawSession], policy: Retention, now_ms: int
 ) -> EvictionPlan:
@@ -145,29 +130,6 @@ def plan_eviction(
         policy=policy,
         alerts=tuple(_alerts(after, policy)),
     )
-
-
-def explain(eviction: Eviction, policy: Retention) -> str:
-    """One sentence for a person: which session, how much, and why this one."""
-    name = f"session {eviction.session_id} ({eviction.external_id})"
-    head = f"{name} gives up {_size(eviction.bytes)} of raw text: "
-    why = explain_pass(eviction.reason, policy)
-    if eviction.data_loss:
-        return f"{head}{why}, and no session with a digest is left; it has NO digest (data_loss)"
-    return f"{head}{why}" + ("" if eviction.reason == "age" else "; it is the oldest one left")
-
-
-def explain_pass(reason: Reason, policy: Retention) -> str:
-    """Why a pass takes anything at all, with the limit that asks for it."""
-    match reason:
-        case "age":
-            return f"captured more than {policy.raw_max_age_days} days ago (raw_max_age_days)"
-        case "soft":
-            return f"above the soft cap, {_cap(policy.raw_soft_cap_bytes)} (raw_soft_cap_bytes)"
-        case "hard":
-            return f"above the hard cap, {_cap(policy.raw_hard_cap_bytes)} (raw_hard_cap_bytes)"
-        case _:
-            assert_never(reason)
 
 
 def _oldest_first(session: RawSession) -> tuple[int, str, int]:
@@ -213,23 +175,12 @@ def _alerts(after: StoreUsage, policy: Retention) -> Iterable[str]:
     cap = policy.distilled_cap_bytes
     if cap is not None and after.distilled_bytes > cap:
         yield (
-            f"distilled data uses {_size(after.distilled_bytes)}, above distilled_cap_bytes "
-            f"({_size(cap)}); nothing of it was deleted"
+            f"distilled data uses {human_bytes(after.distilled_bytes)}, above distilled_cap_bytes "
+            f"({human_bytes(cap)}); nothing of it was deleted"
         )
     hard = policy.raw_hard_cap_bytes
     if hard is not None and after.raw_bytes > hard:
         yield (
-            f"raw data stays at {_size(after.raw_bytes)}, above raw_hard_cap_bytes "
-            f"({_size(hard)}): what is left belongs to live or held sessions"
+            f"raw data stays at {human_bytes(after.raw_bytes)}, above raw_hard_cap_bytes "
+            f"({human_bytes(hard)}): what is left belongs to live or held sessions"
         )
-
-
-def _cap(size: int | None) -> str:
-    return "unlimited" if size is None else _size(size)
-
-
-def _size(count: int) -> str:
-    if count < 1024:
-        return f"{count} B"
-    power = min((count.bit_length() - 1) // 10, 4)
-    return f"{count / 1024**power:.1f} {('KiB', 'MiB', 'GiB', 'TiB')[power - 1]}"

@@ -5,16 +5,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from session_memory.core.retention import (
-    DAY_MS,
+from session_memory.core.retention.estimate import (
     EVENT_ROW_BYTES,
+    estimate_raw_bytes,
+    index_estimate,
+)
+from session_memory.core.retention.explain import explain
+from session_memory.core.retention.plan import (
+    DAY_MS,
     Eviction,
     EvictionPlan,
     RawSession,
     StoreUsage,
-    estimate_raw_bytes,
-    explain,
-    index_estimate,
     plan_eviction,
 )
 from session_memory.settings import GIB, Retention
