@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 
 import msgspec
 
@@ -168,6 +168,28 @@ def step_aside(db: Database, session_id: int, sources: Collection[int]) -> None:
             (*event_range(session_id), source_id),
         ):
             if not _hand_over(db, event_id, sources):
+                db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
+                _count(db, event_id, -1)
+
+
+def give_way(db: Database, session_id: int, sources: Collection[int], twins: Set[int]) -> None:
+    """Let the other files of a session hold what these hold as well; these keep the rest.
+
+    Of `twins` the others hold a copy with another time.
+    """
+    for source_id in sources:
+        for event_id, pos in rows(
+            db,
+            "SELECT id, pos FROM event WHERE id BETWEEN ? AND ? AND source_id = ?"
+            " AND superseded = 0",
+            (*event_range(session_id), source_id),
+        ):
+            if _hand_over(db, event_id, sources):
+                db.execute(
+                    "INSERT OR REPLACE INTO event_copy (event_id, source_id, pos) VALUES (?, ?, ?)",
+                    (event_id, source_id, pos),
+                )
+            elif event_id in twins:
                 db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
                 _count(db, event_id, -1)
 
