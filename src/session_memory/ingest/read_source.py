@@ -171,6 +171,7 @@ class SourceReader(msgspec.Struct):
             if pass_.new:  # a record that was cut in two is no other state of it
                 self.writer.retire(reading.source_id, reading.seen - pass_.new, delete=False)
                 self.touched |= pass_.sessions
+            self.writer.keep_aside(pass_.aside)
             self.cut |= lost
             self.report.warnings.append(
                 f"{pass_.name} was cut or emptied; everything captured from it is kept"
