@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.clock import Clock, iso
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.text.safe_text import one_line, safe
 from session_memory.errors import NotFound, Refused, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import ToolCall
@@ -235,13 +236,15 @@ class Runtime:
         """The project this server answers for alone; None where the directory is of none."""
         if self.options.project is None:
             return self._project_at(opened, directory)
-        for project in opened.store.projects():
+        projects = opened.store.projects()
+        for project in projects:
             if project.key == self.options.project:
                 return project
+        listed = "`session-memory project list` names the known ones"
+        hint = key_hint(projects, self.options.project, listed)
+        named = one_line(self.options.project)
         raise NotFound(
-            "Project not found",
-            hint=f"the server was started with --project {one_line(self.options.project)!r};"
-            " `session-memory project list` names the known ones",
+            "Project not found", hint=f"the server was started with --project {named!r}; {hint}"
         )
 
     def _project_at(self, opened: _OpenStore, directory: str) -> Project | None:
