@@ -90,6 +90,7 @@ class Runtime:
         self._presence: Presence | None = None
         self._opened: _OpenStore | None = None
         self._cache: dict[str, tuple[int, Json]] = {}
+        self._logged: set[str] = set()
         self._own: tuple[str, str, Project | None] | None = None
         self._started = clock()
         self._hits = self._misses = self._calls = 0
@@ -160,7 +161,9 @@ class Runtime:
 
         key = opened.store.tag_key
         redactor = (
-            make_redactor(key, self._config().redact, log_line) if self._config else Redactor(key)
+            make_redactor(key, self._config().redact, self._log_once)
+            if self._config
+            else Redactor(key)
         )
         project = self._project_of(opened, caller)
         return Writer(
@@ -173,6 +176,12 @@ class Runtime:
             clock=self._clock,
             redact=lambda text: render(redactor.redact_text(text)),
         )
+
+    def _log_once(self, text: str) -> None:
+        """Log what is the same at every call."""
+        if text not in self._logged:
+            self._logged.add(text)
+            log_line(text)
 
     def _project_of(self, opened: _OpenStore, caller: Caller) -> Project:
         project = self._own_project(opened, caller.directory)
