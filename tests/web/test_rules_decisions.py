@@ -76,7 +76,6 @@ def test_a_rule_is_merged_into_one_that_is_in_use(served: Served) -> None:
     assert "superseded" in served.ask(f"/rules/{name}").text
 
 
-@pytest.mark.rows("WEB-16")
 def test_a_redaction_rule_that_cannot_be_used_is_warned_of_once(
     space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
