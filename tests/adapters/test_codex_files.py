@@ -153,8 +153,8 @@ def test_a_packed_file_is_read_in_bounded_memory(
 def test_a_broken_pack_is_an_error_of_that_file(tmp_path: Path) -> None:
     packed = tmp_path / "rollout-x.jsonl.zst"
     packed.write_bytes(zstd.compress(b"a\n" * 9000)[:-5])
-    with pytest.raises(AdapterError, match="cannot be unpacked"):
-        list(read(source(packed), 0, CAP))
+    (*_, last) = read(source(packed), 0, CAP)
+    assert "cannot be unpacked to its end" in last.cut
     packed.write_bytes(b"no zstd at all")
     with pytest.raises(AdapterError, match="cannot be unpacked"):
         list(read(source(packed), 0, CAP))

@@ -181,3 +181,38 @@ def test_doctor_suggests_to_merge_what_has_one_remote(space: Workspace) -> None:
     run(space, *command.split()[1:])
     done = space.run("--config", str(space.write_config()), "doctor", "--quick")
     assert command not in done.stdout
+
+
+@pytest.mark.rows("IDN-16")
+def test_every_command_names_what_became_of_a_key(space: Workspace) -> None:
+    two_clones(space)
+    third = space.root / "work" / "seal"
+    (third / ".git").mkdir(parents=True)
+    space.write(talk(third, 3))
+    space.sweep()
+    keys = sorted(set(listed(space)) - {"seal"})
+    run(space, "project", "merge", keys[1], keys[0])
+    run(space, "project", "rename", "seal", "sea-lion")
+    moved = {keys[1]: f"it is part of {keys[0]} now", "seal": "it is called sea-lion now"}
+    for key, hint in moved.items():
+        for words, code in ASKED:
+            asked = [word.replace("KEY", key) for word in words]
+            assert hint in run(space, *asked, code=code)["hint"], asked
+
+
+ASKED = (
+    (("project", "memory", "briefing", "--project", "KEY"), 1),
+    (("project", "memory", "show", "--project", "KEY"), 1),
+    (("project", "memory", "extract", "--project", "KEY", "--dry-run"), 1),
+    (("project", "memory", "audit", "--project", "KEY"), 1),
+    (("project", "journal", "health", "--project", "KEY"), 1),
+    (("project", "brief", "--project", "KEY"), 1),
+    (("project", "observations", "--project", "KEY"), 1),
+    (("sessions", "--project", "KEY"), 1),
+    (("search", "pump", "--project", "KEY"), 1),
+    (("handoff", "--project", "KEY"), 1),
+    (("store", "export", "out", "--project", "KEY", "--dry-run"), 1),
+    (("forget", "--project", "KEY", "--dry-run"), 8),
+    (("rules", "add", "Never push on a Friday.", "--project", "KEY", "--dry-run"), 8),
+)
+"""Commands that are given a project, and how they end where there is none of that key."""

@@ -126,6 +126,23 @@ def test_what_a_cut_log_still_holds_is_told_from_what_it_lost(store: Store, kept
         assert writer.first_lost(writer.source("claude", "/logs/none.jsonl")) is None
 
 
+def test_of_a_log_that_is_cut_twice_the_first_state_holds_what_both_had(store: Store) -> None:
+    (one,) = capture(store, ONE)
+    with store.writing() as writer:
+        whole = writer.source("claude", ONE.path)
+        cut = writer.set_aside(whole)
+        writer.keep_aside(whole)
+        add_draft(writer, Said("one", ONE.path, (ONE.events[0],), lived(1, 1)))
+        writer.settle({one})
+        assert store.sole_sessions(cut) == {one}
+        writer.set_aside(cut)
+        writer.keep_aside(cut)
+        writer.settle({one})
+    assert (store.sole_sessions(whole), store.sole_sessions(cut)) == ({one}, set())
+    assert texts(store, one) == ["first", "second"]
+    assert store.fsck() == []
+
+
 def test_what_only_an_absorbed_source_held_is_superseded(store: Store) -> None:
     (one,) = capture(store, ONE)
     with store.writing() as writer:

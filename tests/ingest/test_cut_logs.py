@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.invariants.sessions import log_file
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.cline.log_builder import ClineLog
@@ -189,6 +190,20 @@ class TestLogsThatAreReadWhole:
         space.adapters = {**space.adapters, name: newer}
         space.sweep()
         assert texts(space, log.session_id) == before
+
+
+@pytest.mark.rows("STO-16")
+@pytest.mark.parametrize("flavor", ["claude", "codex", "pi", "qwen"])
+def test_a_log_that_is_cut_again_and_again_keeps_its_order(space: Workspace, flavor: str) -> None:
+    path = log_file(flavor, 7, space.flavor_home(flavor))
+    lines = path.read_bytes().splitlines(keepends=True)
+    space.sweep()
+    before = space.dump()
+    for left in (len(lines) - 1, len(lines) - 2, len(lines) - 4, 2, 1, 0, len(lines)):
+        path.write_bytes(b"".join(lines[:left]))
+        assert space.sweep().superseded == 0
+        assert space.dump() == before, f"{left} of {len(lines)} lines"
+    assert space.findings() == []
 
 
 def texts(space: Workspace, session: str) -> list[str]:

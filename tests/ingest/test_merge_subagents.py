@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +93,94 @@ def test_a_parents_log_that_grows_brings_nothing_back(space: Workspace) -> None:
         (e.kind, e.text) for e in before
     ]
     assert space.findings() == []
+
+
+def child_dump(space: Workspace) -> list[dict[str, Any]]:
+    return [one for one in space.dump() if one["session"]["parent_external_id"]]
+
+
+def cut(log: Path, lines: int, torn: int = 0) -> bytes:
+    """Cut a log behind some lines and a piece of the next one; returns what stood in it."""
+    whole = log.read_bytes()
+    parts = whole.splitlines(keepends=True)
+    log.write_bytes(b"".join(parts[:lines]) + (parts[lines][:torn] if torn else b""))
+    return whole
+
+
+@pytest.mark.rows("CAP-16")
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(("lines", "torn"), [(0, 0), (0, 40), (1, 0), (2, 30), (5, 200)])
+def test_an_own_log_that_was_cut_takes_nothing_away(
+    tmp_path: Path, lines: int, torn: int, exact: bool
+) -> None:
+    parent, child = family(repeated=not exact)
+    if exact:
+        parent.repeat(child)
+    alone = Workspace(tmp_path / "alone")
+    alone.write(parent)
+    alone.sweep()
+    told = [(e["kind"], e["text"]) for e in child_dump(alone)[0]["events"]]
+    figures = usage_of(alone)
+    dumps: list[Any] = []
+    for order in ("own first", "parent first", "together", "parent again"):
+        space = Workspace(tmp_path / order)
+        own = space.write(child)[0]
+        whole = cut(own, lines, torn)
+        if order == "own first":
+            space.sweep()
+        path = space.write(parent)[0]
+        if order in ("parent first", "parent again"):
+            kept, _ = own.read_bytes(), own.unlink()
+            space.sweep()
+            own.write_bytes(kept)
+        space.sweep()
+        if order == "parent again":
+            os.utime(path, (1, 1))
+            space.sweep()
+        assert [(e["kind"], e["text"]) for e in child_dump(space)[0]["events"]] == told, order
+        assert usage_of(space) == figures
+        assert space.findings() == []
+        dumps.append(space.dump())
+        own.write_bytes(whole)
+        space.sweep()
+        assert child_dump(space) == child_dump(read_at_once(tmp_path / f"{order} whole", exact))
+        assert space.findings() == []
+    assert all(dump == dumps[0] for dump in dumps)
+
+
+def read_at_once(place: Path, exact: bool) -> Workspace:
+    space = Workspace(place)
+    parent, child = family(repeated=not exact)
+    if exact:
+        parent.repeat(child)
+    space.write(parent, child)
+    space.sweep()
+    return space
+
+
+def usage_of(space: Workspace) -> Any:
+    with space.store() as store:
+        return store.usage("flavor", None, None)
+
+
+@pytest.mark.rows("CAP-16")
+def test_what_only_a_cut_log_says_stays_beside_the_parents_copy(tmp_path: Path) -> None:
+    parent, child = family(repeated=False)
+    child.think("hm, a thought")
+    thought = {**child.rows.pop(), "timestamp": child.rows[0]["timestamp"]}
+    child.rows.insert(1, thought)
+    parent.repeat(child)
+    parent.rows = [row for row in parent.rows if "hm, a thought" not in str(row)]
+    for number, order in enumerate(itertools.permutations(["own", "parent"])):
+        space = Workspace(tmp_path / str(number))
+        for name_ in order:
+            if name_ == "own":
+                cut(space.write(child)[0], 3)
+            else:
+                space.write(parent)
+            space.sweep()
+        texts = [e["text"] for e in child_dump(space)[0]["events"]]
+        assert texts.count("hm, a thought") == 1
+        assert len(texts) == 7
+        assert space.session(name(child)).event_count == 7
+        assert space.findings() == []

@@ -17,6 +17,7 @@ from session_memory.adapters.packed import (
     is_packed,
     open_log,
     unpacked_name,
+    why_cut,
 )
 from session_memory.adapters.tool_classes import classify_tool
 from session_memory.core.cursor import SPAN
@@ -157,6 +158,8 @@ class Block(msgspec.Struct):
     """Side files of a source that is more than one file, by name; the adapter's reader fills it."""
     ends: tuple[bytes, bytes] | None = None
     """The bytes that a cursor keeps a hash of, where the block begins with the file."""
+    cut: str = ""
+    """Why there is more to come, in the last block of a packed log whose end is missing."""
 
     @property
     def too_long(self) -> int:
@@ -224,10 +227,7 @@ def read_lines(
         carry = b""
         skipping = False  # inside a line that is over the cap
         long_lines: list[int] = []
-        while True:
-            data = file.read(block_bytes)
-            if not data:
-                break
+        while data := file.read(block_bytes):
             here += len(data)
             if here > UNPACKED_CAP and is_packed(path):
                 raise AdapterError(f"it unpacks to more than {UNPACKED_CAP} bytes")
@@ -239,23 +239,22 @@ def read_lines(
                 start = here - len(data) + newline + 1
                 skipping, carry, data = False, b"", data[newline + 1 :]
             carry = carry + data if carry else data
-            cut = carry.rfind(b"\n")
-            if cut < 0:
+            last = carry.rfind(b"\n")
+            if last < 0:
                 if len(carry) > line_cap:
                     skipping, carry = True, b""
                 continue
-            whole, carry = carry[: cut + 1], carry[cut + 1 :]
+            whole, carry = carry[: last + 1], carry[last + 1 :]
             lines, long_here = _split(whole, start, line_cap)
             end = start + len(whole)
             ends = (whole[:SPAN], whole[-SPAN:]) if keep_ends and start == 0 else None
             yield Block(lines, start, end, long_lines=long_lines + long_here, ends=ends)
             start, long_lines = end, []
-        if skipping:  # an endless last line: not complete, so not consumed and not kept in memory
-            yield Block([], start, start, tail=(start, b""), long_lines=long_lines)
-        elif carry:
-            yield Block([], start, start, tail=(start, carry), long_lines=long_lines)
-        elif long_lines:
-            yield Block([], start, start, long_lines=long_lines)
+        cut = why_cut(file)
+        # An endless last line is not complete, so not consumed, and it was not kept in memory.
+        tail = (start, carry) if skipping or carry else None
+        if tail or long_lines or cut:
+            yield Block([], start, start, tail, long_lines, cut=cut)
 
 
 def _split(data: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, bytes]], list[int]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Generator
-from typing import BinaryIO, cast
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any, BinaryIO, cast
 
 from session_memory.errors import AdapterError
 from session_memory.late_modules import load_zstd
@@ -16,6 +17,9 @@ SUFFIXES = (".gz", ".zst")
 UNPACKED_CAP = 4 * 1024**3
 """A packed log that grows beyond this is no log."""
 _CHUNK = 4 * 1024 * 1024
+_PIECE = 32 * 1024
+"""Packed bytes at a time: what is behind one of many packed pieces is copied with each of them."""
+_GZIP = 16 + zlib.MAX_WBITS
 
 
 def is_packed(path: str) -> bool:
@@ -37,16 +41,70 @@ def open_log(path: str, offset: int) -> Generator[BinaryIO]:
             yield file
             return
         zstd = load_zstd() if path.endswith(".zst") else None
-        import gzip  # nearly no log is packed
-
-        opened = zstd.open(file, "rb") if zstd else gzip.GzipFile(fileobj=file, mode="rb")
-        broken = (EOFError, gzip.BadGzipFile, zlib.error, *((zstd.ZstdError,) if zstd else ()))
+        make = zstd.ZstdDecompressor if zstd else partial(zlib.decompressobj, _GZIP)
+        broken = (zlib.error, *((zstd.ZstdError,) if zstd else ()))
+        name = os.path.basename(path)
+        stream = _Unpacked(file, make, name)
         try:
-            with opened as stream:
-                _skip(cast("BinaryIO", stream), offset)
-                yield cast("BinaryIO", stream)
+            while offset and (data := stream.read(min(_CHUNK, offset))):
+                offset -= len(data)
+            if offset and stream.cut:  # what was read of it before is not there now
+                raise AdapterError(stream.cut)
+            yield cast("BinaryIO", stream)
         except broken as error:
-            raise AdapterError(f"{os.path.basename(path)} cannot be unpacked: {error}") from error
+            raise AdapterError(f"{name} cannot be unpacked: {error}") from error
+
+
+def why_cut(stream: BinaryIO) -> str:
+    """Why a log that was read to its end holds less than was packed; empty for a whole one."""
+    return stream.cut if isinstance(stream, _Unpacked) else ""
+
+
+class _Unpacked:
+    """What is packed in a file, only to be read forwards and never more than was asked for."""
+
+    def __init__(self, file: BinaryIO, make: Callable[[], Any], name: str) -> None:
+        self._file = file
+        self._make = make
+        self._name = name
+        self._unpacker: Any = None
+        """None before the first and between two of the packed pieces that a file may hold."""
+        self._packed = b""
+        self._is_begun = False
+        self.cut = ""
+
+    def read(self, size: int) -> bytes:
+        """That many bytes, or what is left of them."""
+        pieces: list[bytes] = []
+        while size > 0 and (piece := self._piece(size)):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def _piece(self, size: int) -> bytes:
+        while not self.cut:
+            if self._unpacker is None:
+                if not (self._packed or self._refill()):
+                    return b""
+                if self._is_begun:  # what tapes and disks fill up with
+                    self._packed = self._packed.lstrip(b"\0")
+                    if not self._packed:
+                        continue
+                self._unpacker, self._is_begun = self._make(), True
+            unpacker = self._unpacker
+            piece = unpacker.decompress(self._packed, size)
+            self._packed = getattr(unpacker, "unconsumed_tail", b"")
+            if unpacker.eof:
+                self._packed, self._unpacker = unpacker.unused_data, None
+            elif not piece and not self._packed and not self._refill():
+                self.cut = f"{self._name} cannot be unpacked to its end: it was cut off"
+            if piece:
+                return piece
+        return b""
+
+    def _refill(self) -> bool:
+        self._packed = self._file.read(_PIECE)
+        return bool(self._packed)
 
 
 def unpack_zstd(data: bytes, cap: int) -> bytes | None:
@@ -65,8 +123,3 @@ def unpack_zstd(data: bytes, cap: int) -> bytes | None:
 def pack_zstd(data: bytes) -> bytes:
     """Packed bytes, for tests."""
     return load_zstd().compress(data)
-
-
-def _skip(stream: BinaryIO, offset: int) -> None:
-    while offset and (data := stream.read(min(_CHUNK, offset))):
-        offset -= len(data)

@@ -110,7 +110,7 @@ def whole_block(path: str, line_cap: int) -> Block:
         else:
             whole.long_lines += [offset for offset, _ in block.lines]
         whole.long_lines += block.long_lines
-        whole.end, whole.tail = block.end, block.tail
+        whole.end, whole.tail, whole.cut = block.end, block.tail, block.cut
     return whole
 
 

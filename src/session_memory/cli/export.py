@@ -14,6 +14,7 @@ from session_memory.cli.output import byte_progress, emit_json, human_bytes, saf
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import alone
 from session_memory.cli.times import Moment, to_ms
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.schema import Session
 from session_memory.errors import NotFound, Refused, UsageError
 from session_memory.export.jsonl import ExportRequest, export_files, write_jsonl
@@ -92,8 +93,10 @@ def _select(
 ) -> tuple[Session, ...]:
     """The sessions to export, by their number."""
     sessions = store.sessions(SessionQuery(project=project, since=since))
-    if project and not any(each.key == project for each in store.projects()):
-        raise NotFound(f"no project {project!r}", hint="see `session-memory sessions`")
+    projects = store.projects()
+    if project and not any(each.key == project for each in projects):
+        hint = key_hint(projects, project, "`session-memory project list` names them")
+        raise NotFound(f"no project {project!r}", hint=hint)
     if session is not None:
         numbers = store.with_subagents({store.find_session(session).id})
         sessions = [each for each in sessions if each.id in numbers]

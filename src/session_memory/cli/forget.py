@@ -22,6 +22,7 @@ from session_memory.cli.store import alone
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.digest import title_of
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.forget import features
@@ -103,7 +104,8 @@ def command(
         context = forget_context(app, store)
         plan = plan_forget(store, request)
         if plan.is_empty and not _is_outside_sessions(context, request):
-            raise Refused("nothing matches", hint="`session-memory sessions` lists what is stored")
+            hint = "`session-memory sessions` lists what is stored"
+            raise Refused("nothing matches", hint=key_hint(store.projects(), project, hint))
         shown = [store.session(session_id) for session_id in _affected(plan)]
         if not app.json:
             asks = not dry_run and not yes  # then it is part of the question, not of the result

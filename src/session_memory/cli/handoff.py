@@ -14,6 +14,7 @@ from session_memory.cli.output import emit_json
 from session_memory.cli.recall_options import project_key, project_option
 from session_memory.cli.session_argument import names, session_option
 from session_memory.cli.store import reading, sweep_context
+from session_memory.core.project.former_keys import key_hint
 from session_memory.errors import NotFound, Refused, StoreLocked, UsageError
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def _chosen(store: SessionReader, project: str | None, session: str | None) -> S
     key = project_key(store, project)
     newest = newest_session(store, key)
     if newest is None:
-        raise NotFound(f"no session of {key} is stored", hint="name one with --session")
+        hint = key_hint(store.projects(), key, "name one with --session")
+        raise NotFound(f"no session of {key} is stored", hint=hint)
     return newest
 
 

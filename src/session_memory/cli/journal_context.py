@@ -10,6 +10,7 @@ from session_memory.cli.app import App
 from session_memory.cli.options import option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_root, project_at
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.schema import Session
 from session_memory.errors import NotFound, Refused, StoreMissing
 from session_memory.journal import daily
@@ -71,7 +72,8 @@ def find_journal(app: App, project_key: str | None) -> JournalPaths:
     if project_key is not None:
         project = next((candidate for candidate in projects if candidate.key == project_key), None)
         if project is None:
-            raise NotFound(f"no project `{project_key}`", hint="see `session-memory sessions`")
+            hint = key_hint(projects, project_key, "`session-memory project list` names them")
+            raise NotFound(f"no project `{project_key}`", hint=hint)
     else:
         project = project_at(projects, root)
     project_root = (project.root if project else None) or root

@@ -27,6 +27,7 @@ from session_memory.cli.output import emit_json, one_line, say
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
+from session_memory.core.project.former_keys import key_hint
 from session_memory.curate.explain import of_note, said_note
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
 from session_memory.memory.briefing import briefing_of
@@ -203,7 +204,8 @@ def _root(store: MemoryStore, project: str | None) -> str:
         return project
     directory = normalised(project) if project else current_directory()
     if project is not None and os.sep not in project and not os.path.isdir(project):
-        raise NotFound(f"no project {project!r}", hint="`session-memory sessions` names projects")
+        hint = key_hint(projects, project, "`session-memory project list` names them")
+        raise NotFound(f"no project {project!r}", hint=hint)
     at_directory = project_at(projects, directory)
     return normalised(at_directory.root or directory) if at_directory else directory
 

@@ -13,6 +13,7 @@ from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, one_line, paint, say
 from session_memory.cli.recall_options import project_key, project_option
 from session_memory.cli.store import reading
+from session_memory.core.project.former_keys import key_hint
 from session_memory.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -62,11 +63,11 @@ def _audit(app: App, project: str | None) -> Audit:
 
     with reading(app) as store:
         key = project_key(store, project)
-        local_project = next(
-            (candidate for candidate in store.projects() if candidate.key == key), None
-        )
+        projects = store.projects()
+        local_project = next((candidate for candidate in projects if candidate.key == key), None)
         if local_project is None or not local_project.root:
-            raise NotFound(f"no project {key} with a folder is known")
+            hint = key_hint(projects, key, "`session-memory project list` names them")
+            raise NotFound(f"no project {key} with a folder is known", hint=hint)
         made = audit_project(store, local_project, app.config, app.environ, str(Path.home()))
     for text in made.warnings:
         app.warn(text)

@@ -10,6 +10,7 @@ from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.options import option
 from session_memory.cli.output import Column, echo_more, emit_json, one_line, table
 from session_memory.cli.store import alone, reading
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.project.identity import DEFAULT_KEY, project_key
 from session_memory.core.schema import Project
 from session_memory.errors import NotFound, UsageError
@@ -171,7 +172,7 @@ def _named(projects: list[Project], key: str) -> Project:
     for project in projects:
         if project.key == key:
             return project
-    raise NotFound(f"no project {key}", hint="session-memory project list")
+    raise NotFound(f"no project {key}", hint=key_hint(projects, key, "session-memory project list"))
 
 
 def _holder_of(store: SessionReader, part: Project) -> Project:

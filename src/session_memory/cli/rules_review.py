@@ -27,6 +27,7 @@ from session_memory.cli.rules_next import (
 )
 from session_memory.cli.store import reading
 from session_memory.core.loop.catalog import Pattern
+from session_memory.core.project.former_keys import key_hint
 from session_memory.curate.decisions import (
     CurateContext,
     add_rule,
@@ -199,9 +200,10 @@ def add(
     """
     with reading(app) as store:
         keys = [project_key(store, name) for name in projects or (None,)]
-        project_keys = {project.key for project in store.projects()}
+        known = store.projects()
+    project_keys = {project.key for project in known}
     if unknown := [key for key in keys if key not in project_keys]:
-        hint = "`session-memory project list` names them"
+        hint = key_hint(known, unknown[0], "`session-memory project list` names them")
         raise Refused(f"no project {unknown[0]}", hint=hint)
     who = by or default_reviewer(app.environ)
     rule = OwnRule(text, tuple(keys), who, app.clock(), reason)

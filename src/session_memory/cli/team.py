@@ -34,6 +34,7 @@ from session_memory.cli.output import (
 )
 from session_memory.cli.recall_options import project_key
 from session_memory.cli.store import reading
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.sharing.wire import LEVELS, Level
 from session_memory.errors import EXIT_WARNINGS, NotFound, Refused, UsageError
 
@@ -125,9 +126,10 @@ def share(app: App, project: str | None, level: Level, name: str | None) -> None
     with hub(app) as (joined, client):
         with reading(app) as store:
             key = project_key(store, project)
-            local_project = next((each for each in store.projects() if each.key == key), None)
+            projects = store.projects()
+        local_project = next((each for each in projects if each.key == key), None)
         if local_project is None:
-            hint = "`session-memory project list` lists them"
+            hint = key_hint(projects, key, "`session-memory project list` lists them")
             raise NotFound(f"no such project: {one_line(key)}", hint=hint)
         rules = read_project_rules(local_project.root) if local_project.root else None
         if rules is not None and (rules.team == "none" or not rules.enabled):

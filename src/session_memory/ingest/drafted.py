@@ -72,6 +72,8 @@ class BlockFigures(msgspec.Struct, array_like=True):
     missing: dict[str, int]
     unknown: list[tuple[str, str, int]]
     """Version, what and how often."""
+    cut: str = ""
+    """See `Block`."""
 
     @classmethod
     def of(cls, block: Block, normalized: Normalized) -> BlockFigures:
@@ -89,6 +91,7 @@ class BlockFigures(msgspec.Struct, array_like=True):
             normalized.ignored,
             normalized.missing,
             [(*what, count) for what, count in normalized.unknown.items()],
+            block.cut,
         )
 
 

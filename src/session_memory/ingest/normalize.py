@@ -28,6 +28,10 @@ Overflow = Callable[[str, str], str | None]
 """Reads a side file by its session and name."""
 
 
+_DOLLARS = 1_000_000
+"""No response costs as much: what a log states beyond it, or below nothing, is no price."""
+
+
 class Drafter:
     """Turns what adapters give into what the store takes; holds keys and rules, no session."""
 
@@ -116,7 +120,7 @@ class Drafter:
             tool_class=raw.tool_class,
             call_id=raw.call_id or None,
             is_error=raw.is_error,
-            exit_code=raw.exit_code,
+            exit_code=None if raw.exit_code is None else _exit_code(raw.exit_code),
             files=files,
             command=command,
             usage_key=usage_fingerprint(self.key, flavor, raw.usage_key) if raw.usage_key else None,
@@ -168,6 +172,8 @@ class Drafter:
 
     def usage(self, flavor: str, usage: Usage) -> UsageDraft:
         """Tokens with their price and the version of the table it came from."""
+        if usage.usd is not None and not 0 <= usage.usd < _DOLLARS:
+            usage = msgspec.structs.replace(usage, usd=None)
         return UsageDraft(
             key=usage_fingerprint(self.key, flavor, usage.key),
             model=self._word(usage.model),
@@ -184,6 +190,11 @@ class Drafter:
             sidechain=usage.sidechain,
             mode=self._word(usage.mode),
         )
+
+
+def _exit_code(code: int) -> int | None:
+    """A number that a system can end a command with; a log may hold any, and a store may not."""
+    return code if -(1 << 31) <= code < 1 << 32 else None
 
 
 def _answers(events: list[RawEvent]) -> list[tuple[int, int]]:

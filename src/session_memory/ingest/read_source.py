@@ -12,7 +12,7 @@ from session_memory.core.cursor import Cursor, ReadPlan, hashes_of, plan_read, p
 from session_memory.core.facts import Fact
 from session_memory.core.index_text import BEFORE
 from session_memory.core.pauses import Pauses
-from session_memory.errors import StoreDamaged
+from session_memory.errors import AdapterError, StoreDamaged
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import Log
 from session_memory.ingest.counting import add_counts
@@ -143,6 +143,9 @@ class SourceReader(msgspec.Struct):
             self.writer.leave_source(source_id, pass_.name, stamp_of(file))
         else:
             self._save_cursor(pass_, finished=True)
+        if pass_.cut:
+            self.writer.quarantine(source_id, [pass_.end])  # so that it is known for good
+            raise UnreadError(AdapterError(f"{pass_.cut}; what could be unpacked was read"))
         if not pass_.records and not pass_.reading.offset:
             try:
                 refuse_no_log(adapter, file, pass_.damaged, pass_.too_long)
@@ -171,6 +174,7 @@ class SourceReader(msgspec.Struct):
             if pass_.new:  # a record that was cut in two is no other state of it
                 self.writer.retire(reading.source_id, reading.seen - pass_.new, delete=False)
                 self.touched |= pass_.sessions
+            self.writer.keep_aside(pass_.aside)
             self.cut |= lost
             self.report.warnings.append(
                 f"{pass_.name} was cut or emptied; everything captured from it is kept"
@@ -262,9 +266,10 @@ class SourceReader(msgspec.Struct):
                 return stream.read(length)
 
             plan = plan_read(cursor, stamp_of(file), adapter.parser_version, read)
-        if plan.shrunk and is_packed(file.path):  # packed anew, perhaps better
+        is_packed_log = is_packed(file.path)
+        if plan.shrunk and is_packed_log:  # packed anew, perhaps better
             plan = ReadPlan(plan.kind)
-        if plan.kind == "replaced" and not (adapter.incremental or plan.shrunk):
+        if plan.kind == "replaced" and not (adapter.incremental or plan.shrunk or is_packed_log):
             # its agent writes such a file anew at every change
             return ReadPlan("rewritten", overwritten=file.size <= cursor.stamp[2])
         if plan.kind != "tail":
@@ -281,6 +286,7 @@ class SourceReader(msgspec.Struct):
         pass_.records += figures.records
         pass_.damaged += figures.parse_errors
         pass_.too_long += figures.too_long
+        pass_.cut = figures.cut
         if figures.damaged:
             self.writer.quarantine(pass_.reading.source_id, figures.damaged)
         for heading, part in block.parts:
@@ -456,6 +462,7 @@ class _Pass(msgspec.Struct):
     """Lines that are no records."""
     too_long: int = 0
     """Lines over the cap."""
+    cut: str = ""  # why its rest is yet to come: it is packed, and its end is missing
     news: list[EventDraft] = []
     """The first of what it said that its own sessions did not hold; more than one is no cut."""
     new: set[int] = set()

@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.clock import Clock, iso
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.text.safe_text import one_line, safe
 from session_memory.errors import NotFound, Refused, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import ToolCall
@@ -89,6 +90,7 @@ class Runtime:
         self._presence: Presence | None = None
         self._opened: _OpenStore | None = None
         self._cache: dict[str, tuple[int, Json]] = {}
+        self._logged: set[str] = set()
         self._own: tuple[str, str, Project | None] | None = None
         self._started = clock()
         self._hits = self._misses = self._calls = 0
@@ -159,7 +161,9 @@ class Runtime:
 
         key = opened.store.tag_key
         redactor = (
-            make_redactor(key, self._config().redact, log_line) if self._config else Redactor(key)
+            make_redactor(key, self._config().redact, self._log_once)
+            if self._config
+            else Redactor(key)
         )
         project = self._project_of(opened, caller)
         return Writer(
@@ -172,6 +176,12 @@ class Runtime:
             clock=self._clock,
             redact=lambda text: render(redactor.redact_text(text)),
         )
+
+    def _log_once(self, text: str) -> None:
+        """Log what is the same at every call."""
+        if text not in self._logged:
+            self._logged.add(text)
+            log_line(text)
 
     def _project_of(self, opened: _OpenStore, caller: Caller) -> Project:
         project = self._own_project(opened, caller.directory)
@@ -235,13 +245,15 @@ class Runtime:
         """The project this server answers for alone; None where the directory is of none."""
         if self.options.project is None:
             return self._project_at(opened, directory)
-        for project in opened.store.projects():
+        projects = opened.store.projects()
+        for project in projects:
             if project.key == self.options.project:
                 return project
+        listed = "`session-memory project list` names the known ones"
+        hint = key_hint(projects, self.options.project, listed)
+        named = one_line(self.options.project)
         raise NotFound(
-            "Project not found",
-            hint=f"the server was started with --project {one_line(self.options.project)!r};"
-            " `session-memory project list` names the known ones",
+            "Project not found", hint=f"the server was started with --project {named!r}; {hint}"
         )
 
     def _project_at(self, opened: _OpenStore, directory: str) -> Project | None:

@@ -6,6 +6,7 @@ import difflib
 
 import msgspec
 
+from session_memory.core.project.former_keys import key_hint
 from session_memory.core.project.path_shape import within
 from session_memory.core.schema import Project
 from session_memory.core.text.safe_text import one_line
@@ -68,13 +69,11 @@ def find_project(projects: list[Project], key: str | None) -> Project:
     for project in projects:
         if project.key == key:
             return project
-        if key in project.merged:
-            raise NotFound("Project not found", hint=f"it is part of {project.key} now")
     keys = [project.key for project in projects]
     similar = difflib.get_close_matches(key or "", keys, n=3, cutoff=0.5)
     listing = "`session-memory project list` names them"
     hint = f"did you mean {', '.join(similar)}?" if similar else listing
-    raise NotFound("Project not found", hint=hint)
+    raise NotFound("Project not found", hint=key_hint(projects, key, hint))
 
 
 def check_agent(store: SessionReader, name: str | None) -> None:

@@ -106,6 +106,14 @@ class Writer(Protocol):
         """The first event that only a source set aside holds, if there is any and it is whole."""
         ...
 
+    def keep_aside(self, aside: int) -> None:
+        """Keep what a source set aside holds, in the order of the file before any of its cuts.
+
+        What an earlier one of the same file holds as well is that one's: the rest of the file, as
+        it was then, is there.
+        """
+        ...
+
     def absorb(self, aside: int, source_id: int) -> int:
         """End a source that was set aside: what only it held is superseded, and counted."""
         ...

@@ -76,6 +76,8 @@ class WebContext(msgspec.Struct, frozen=True):
     health: Health = msgspec.field(default_factory=Health)
     detecting: Lock = msgspec.field(default_factory=Lock)
     """A request for rules during detection waits for it."""
+    warned: set[str] = msgspec.field(default_factory=set[str])
+    """Warnings that were shown: each page and decision would repeat them."""
 
     @contextmanager
     def reading(self) -> Generator[Store]:
@@ -101,9 +103,15 @@ class WebContext(msgspec.Struct, frozen=True):
             environ=self.environ,
             clock=self.clock,
             open_store=self.changing,
-            warn=self.front_end.warn,
+            warn=self.warn_once,
             decided=self.renew_guards,
         )
+
+    def warn_once(self, text: str) -> None:
+        """Show a warning where the page was started, unless it was shown there before."""
+        if text not in self.warned:
+            self.warned.add(text)
+            self.front_end.warn(text)
 
     def renew_guards(self) -> None:
         """Let hooks check what is approved now; the worker does it where this fails."""

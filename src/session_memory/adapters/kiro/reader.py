@@ -40,6 +40,7 @@ from session_memory.adapters.whole_log import (
     with_sides,
 )
 from session_memory.core.hashing import blake2b
+from session_memory.errors import AdapterError
 
 DATABASE = "data.sqlite3"
 LOGS = os.path.join("sessions", "cli")
@@ -135,6 +136,8 @@ def _log_lines(file: SourceFile, cap: int) -> Iterator[Line]:
         for _, line in block.lines:
             yield from _opened(line)
         yield from (None for _ in block.long_lines)
+        if block.cut:
+            raise AdapterError(block.cut)
         if block.tail and decode_record(block.tail[1]) is not None:
             yield from _opened(block.tail[1])  # a last line that is whole; another is not done yet
 

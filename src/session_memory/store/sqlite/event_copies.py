@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 
 import msgspec
 
@@ -168,6 +168,50 @@ def step_aside(db: Database, session_id: int, sources: Collection[int]) -> None:
             (*event_range(session_id), source_id),
         ):
             if not _hand_over(db, event_id, sources):
+                db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
+                _count(db, event_id, -1)
+
+
+def hand_back(db: Database, source_id: int, earlier: list[int]) -> None:
+    """Let the first of some earlier sources hold what this one holds and it has a copy of."""
+    held = set(_held_by(db, source_id)) if earlier else set[int]()
+    for heir in earlier:
+        for event_id, pos in rows(
+            db, "SELECT event_id, pos FROM event_copy WHERE source_id = ?", (heir,)
+        ):
+            if event_id in held:
+                held.remove(event_id)
+                _exchange(db, event_id, (heir, pos))
+
+
+def _exchange(db: Database, event_id: int, heir: tuple[int, int]) -> None:
+    """Give an event to the holder of a copy of it, who held it so far holds a copy then."""
+    former = db.execute("SELECT id, source_id, pos FROM event WHERE id = ?", (event_id,)).fetchone()
+    db.execute("UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*heir, event_id))
+    db.execute("DELETE FROM event_copy WHERE event_id = ? AND source_id = ?", (event_id, heir[0]))
+    db.execute(
+        "INSERT OR REPLACE INTO event_copy (event_id, source_id, pos) VALUES (?, ?, ?)", former
+    )
+
+
+def give_way(db: Database, session_id: int, sources: Collection[int], twins: Set[int]) -> None:
+    """Let the other files of a session hold what these hold as well; these keep the rest.
+
+    Of `twins` the others hold a copy with another time.
+    """
+    for source_id in sources:
+        for event_id, pos in rows(
+            db,
+            "SELECT id, pos FROM event WHERE id BETWEEN ? AND ? AND source_id = ?"
+            " AND superseded = 0",
+            (*event_range(session_id), source_id),
+        ):
+            if _hand_over(db, event_id, sources):
+                db.execute(
+                    "INSERT OR REPLACE INTO event_copy (event_id, source_id, pos) VALUES (?, ?, ?)",
+                    (event_id, source_id, pos),
+                )
+            elif event_id in twins:
                 db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
                 _count(db, event_id, -1)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.facts import STAND_IN_RANKS, RankedFact, settle
+from session_memory.core.facts import RankedFact, settle
 from session_memory.core.ownership import (
     Relative,
     UsageClaim,
@@ -20,7 +20,7 @@ from session_memory.core.ownership import (
 )
 from session_memory.core.project.identity import Holder, Resolution, unique_key
 from session_memory.core.project.path_shape import same_place
-from session_memory.store.sqlite import event_copies, lost_events, projects
+from session_memory.store.sqlite import lost_events, projects, stand_ins
 from session_memory.store.sqlite.connection import Database, Row, for_each, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
@@ -45,10 +45,7 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
     drop_twin_events(db, sessions)
     settled: dict[int, dict[str, Any]] = {}
     for session_id, stated in _stated(db, sessions).items():
-        if repeating := _repeating(stated):
-            # The session's own log is here: what others repeat of it no longer counts.
-            event_copies.step_aside(db, session_id, repeating)
-            stated = [row for row in stated if row[0] not in repeating]
+        stated = stand_ins.choose_files(db, session_id, stated)
         settled[session_id] = settle(
             [RankedFact(path, pos, name, _decode(text)) for _, path, pos, name, text in stated]
         )
@@ -80,16 +77,6 @@ def _stated(db: Database, sessions: set[int]) -> dict[int, list[Row]]:
     ):
         stated[session_id].append(tuple(row))
     return stated
-
-
-def _repeating(stated: list[Row]) -> set[int]:
-    """The files of a session that only repeat what a better one of its files says."""
-    ranks = {row[0]: 0 for row in stated if row[3] != "parent"}  # a parent only names its children
-    for source_id, _, _, name, text in stated:
-        if name == "stand_in":
-            ranks[source_id] = STAND_IN_RANKS.get(_decode(text), 1)
-    best = min(ranks.values(), default=0)
-    return {source_id for source_id, rank in ranks.items() if rank > best}
 
 
 _UPDATE = """

@@ -26,6 +26,14 @@ def set_aside(db: Database, source_id: int, path: str) -> None:
     db.execute("UPDATE source SET path = ? WHERE id = ?", (f"{path} (cut, {number})", source_id))
 
 
+def cut_before(db: Database, aside: int) -> list[int]:
+    """Sources that were set aside, when the same file was cut before, the first one first."""
+    path = value(db, "SELECT path FROM source WHERE id = ?", (aside,)).rpartition(" (cut, ")[0]
+    names = (f"{path} (cut, 1", f"{path} (cut, :", aside)
+    sql = "SELECT id FROM source WHERE path BETWEEN ? AND ? AND id < ? ORDER BY id"
+    return [row[0] for row in rows(db, sql, names)]
+
+
 def absorb(db: Database, aside: int, source_id: int) -> None:
     """Drop a source that was set aside; its superseded events go to the one in its place."""
     db.execute(

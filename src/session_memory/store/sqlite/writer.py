@@ -20,7 +20,7 @@ from session_memory.core.project.identity import Resolution
 from session_memory.core.retention.estimate import index_estimate
 from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.errors import StoreError
-from session_memory.store.port import EventDraft, Holder, LostEvent, SessionHandle, UsageDraft
+from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, pack, share
 from session_memory.store.sqlite import (
     checkpoints,
@@ -35,6 +35,7 @@ from session_memory.store.sqlite import (
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, savepoint, value
+from session_memory.store.sqlite.cut_writes import CutWrites
 from session_memory.store.sqlite.forget import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.manifests import OpenSession
@@ -46,7 +47,7 @@ from session_memory.store.values import Checkpoint, Whereabouts
 _encode = msgspec.json.Encoder().encode
 
 
-class SqliteWriter:
+class SqliteWriter(CutWrites):
     """See store.port.Writer."""
 
     def __init__(
@@ -358,14 +359,6 @@ class SqliteWriter:
         self._paths.clear()
         flavor = value(self._db, "SELECT flavor FROM source WHERE id = ?", (source_id,))
         return self.source(str(flavor), path)
-
-    def holds_beginning(self, aside: int, seen: set[int]) -> bool:
-        """See store.port.Writer."""
-        return event_copies.holds_beginning(self._db, aside, seen)
-
-    def first_lost(self, aside: int) -> LostEvent | None:
-        """See store.port.Writer."""
-        return event_copies.first_lost(self._db, aside, self._reader)
 
     def absorb(self, aside: int, source_id: int) -> int:
         """See store.port.Writer."""
