@@ -122,17 +122,23 @@ def spawn(command: list[str], journal: JournalPaths) -> subprocess.Popen[bytes]:
     private_dir(journal.root)
     private_dir(journal.work)
     with open_private(journal.compile_log, "ab") as log:
-        flags = 0
         if sys.platform == "win32":
             flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
+            return subprocess.Popen(
+                command,
+                cwd=journal.root,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                creationflags=flags,
+            )
         return subprocess.Popen(
             command,
             cwd=journal.root,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            creationflags=flags,
-            start_new_session=True,  # ignored on Windows, as the flags are elsewhere
+            start_new_session=True,
         )
 
 
