@@ -22,7 +22,7 @@ from session_memory.cli.verbs import PLUMBING, TASKS
 from session_memory.install.hook_table import with_table
 from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, tools_of
 from session_memory.packages.build import FOLDER, repository_files
-from session_memory.settings import KINDS
+from session_memory.settings import KINDS, SOURCE_KINDS
 from session_memory.settings.kinds import ALLOWED
 from session_memory.settings.load import variable
 
@@ -102,11 +102,12 @@ def config_page() -> str:
             comment = []
         elif match := re.fullmatch(r"(\w+) = (.+)", line):
             key = f"{section}.{match.group(1)}"
+            kind = KINDS.get(key) or SOURCE_KINDS[match.group(1)]  # of an agent that is just added
             parts += [
                 f"### `{key}`\n",
                 " ".join(comment) + "\n",
                 f"- default: `{match.group(2)}`",
-                f"- allowed: {ALLOWED[KINDS[key]]}",
+                f"- allowed: {ALLOWED[kind]}",
                 f"- variable: `{variable(key)}`\n",
             ]
             comment = []

@@ -15,6 +15,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def local_date(at_ms: int) -> str:
+    """The user's local date at a point in time."""
+    return datetime.fromtimestamp(at_ms / 1000).date().isoformat()
+
+
 def iso(at_ms: int | None) -> str | None:
     """RFC 3339 in UTC with milliseconds, the form used in every output."""
     if at_ms is None:

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 from tests.bench.usage import arguments
+from tests.distil.observing import build_digest
 
 from session_memory.adapters.claude.logs import ADAPTER
 from session_memory.adapters.common import Block, SessionPart, SourceFile, read_lines
 from session_memory.clock import now_ms
 from session_memory.core.fingerprint import event_fingerprint
 from session_memory.core.pricing import load_table
-from session_memory.distil.digest import build_digest
 from session_memory.ingest.merge import Reading, place
 from session_memory.ingest.normalize import Drafter, side_files_of
 from session_memory.redact.engine import Redactor

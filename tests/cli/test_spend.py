@@ -8,9 +8,8 @@ from pathlib import Path
 
 from session_memory import settings
 from session_memory.cli.spend import status_line
-from session_memory.clock import now_ms
+from session_memory.clock import local_date, now_ms
 from session_memory.core.spend import Call, Settled
-from session_memory.model.metered import local_day
 from session_memory.testing.workspace import Workspace
 
 
@@ -19,7 +18,7 @@ def spent(root: Path) -> Workspace:
     space = Workspace(root)
     space.sweep()
     now = now_ms()
-    call = Call(now, local_day(now), "r", "memory.extract", "anthropic", "m", 100, 50, 0.5)
+    call = Call(now, local_date(now), "r", "memory.extract", "anthropic", "m", 100, 50, 0.5)
     with space.store() as store:
         store.spend.settle(store.spend.reserve(call, lambda _: None), Settled("m", 10, 5, 0.25))
         store.spend.reserve(call, lambda _: None)

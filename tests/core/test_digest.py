@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 from tests.cli.test_terminal_small_answers import space
+from tests.distil.observing import build_digest
 from tests.distil.test_digest import OUTCOMES, SESSION, Story, _events
 
 from session_memory.core.digest import (
@@ -19,7 +20,6 @@ from session_memory.core.digest import (
     title_of,
 )
 from session_memory.core.schema import Session, SessionEvent
-from session_memory.distil.digest import build_digest
 from session_memory.testing.workspace import Workspace
 
 __all__ = ["space"]

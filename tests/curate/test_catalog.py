@@ -216,7 +216,7 @@ def test_a_file_that_makes_no_sense_stops_the_review_and_is_named(
 def test_bytes_that_are_no_text_and_proposals_that_are_none_are_refused(tmp_path: Path) -> None:
     decided(tmp_path)
     (tmp_path / "proposals.json").write_bytes(b'[{"id": 1}]')
-    with pytest.raises(Refused, match="cannot read proposals"):
+    with pytest.raises(Refused, match=r"cannot read .*proposals\.json"):
         read_catalog(tmp_path)
     (tmp_path / "catalog" / "p1.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(Refused, match="cannot read the rule"):

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.distil.observing import build_digest
 
 from session_memory.adapters.claude.logs import discover
 from session_memory.adapters.claude.reader import parse
@@ -19,7 +20,6 @@ from session_memory.core.digest import (
     MAX_CORRECTIONS,
 )
 from session_memory.core.schema import Cost, Digest, Session, SessionEvent
-from session_memory.distil.digest import build_digest
 
 SESSION = Session(1, "claude", "s-1", cost=Cost(input=10, output=5))
 OUTCOMES = ("success", "partial", "fail", "uncertain")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.distil.observing import SESSION, agent, in_order, user
+from tests.distil.observing import SESSION, agent, build_digest, in_order, user
 
 from session_memory.core.digest import first_request
-from session_memory.distil.digest import build_digest
 
 LOOK = "check out main and look around the repository please"
 MAIN = "please add a dark theme to the settings page, with a switch that remembers its state"

@@ -11,12 +11,19 @@ from hypothesis import strategies as st
 from session_memory.core.schema import RuleStatement, SessionEvent
 from session_memory.distil.rules import (
     MAX_RULES,
+    RuleLog,
     StandingRule,
     standing_rules,
-    statements_of,
 )
 
 DAY = 86_400_000
+
+
+def statements_of(events: list[SessionEvent]) -> tuple[RuleStatement, ...]:
+    log = RuleLog()
+    for event in events:
+        log.add(event)
+    return log.statements()
 
 
 def session(*prompts: str, at: int = 0, worked: bool = True) -> tuple[RuleStatement, ...]:

@@ -16,7 +16,7 @@ from tests.fleet.inline import exported, locally, mined
 from session_memory.atomic_files import replace_file
 from session_memory.core.loop.catalog import Catalog, Pattern, PatternVersion
 from session_memory.core.loop.effects import Effect
-from session_memory.core.loop.givings import Given, encode_givings
+from session_memory.core.loop.givings import Given
 from session_memory.core.loop.guards import GuardRecord
 from session_memory.core.loop.patterns import Candidate
 from session_memory.core.loop.trials import section_id
@@ -33,6 +33,7 @@ from session_memory.settings import Measure
 from session_memory.store import open_store
 from session_memory.store.given_files import GIVEN, read_given
 from session_memory.store.guard_files import change_guards
+from session_memory.store.json_files import encode_rows
 from session_memory.store.trial_files import read_trials
 from session_memory.testing.command import run_command
 from session_memory.testing.workspace import NOW, Workspace
@@ -108,7 +109,7 @@ def test_genuine_logs_are_measured_the_same(
     ]
     patterns = catalog_of(found)
     write_patterns(data, Catalog(patterns), patterns)
-    replace_file(data / GIVEN, encode_givings(given))
+    replace_file(data / GIVEN, encode_rows(given))
     policy = Measure(min_effect=0.5, window_days=3650)
     with open_store(str(data), NOW) as store:
         local = measure_locally(store, data, policy, NOW, keep=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.journal.flush_journal import CLEAN, NOON
 
+from session_memory.clock import local_date
 from session_memory.journal import daily
 from session_memory.journal.articles import Article, render
 from session_memory.journal.compile import CompileContext, CompileReport, compile_logs, select_logs
@@ -56,7 +57,7 @@ class Library:
         at = NOON + day * DAY_MS
         key = hashlib.sha256(f"{content} {session} {day}".encode()).hexdigest()[:24]
         daily.append_entry(self.journal, daily.Entry(session, key, content), at)
-        return f"{daily.local_date(at)}.md"
+        return f"{local_date(at)}.md"
 
     def log(self, name: str = "2026-03-02.md") -> Path:
         """The file of a log."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from session_memory.clock import local_date
 from session_memory.journal import daily
 from session_memory.journal.context import cleaner
 from session_memory.journal.flush import FlushContext, Outcome, flush
@@ -65,7 +66,7 @@ class Bench:
 
     def today(self) -> str:
         """Today's daily log."""
-        path = self.journal.day(daily.local_date(self.now))
+        path = self.journal.day(local_date(self.now))
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def entries(self) -> list[daily.Entry]:

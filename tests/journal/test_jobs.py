@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
+from session_memory.clock import local_date
 from session_memory.core.jobs import LEASE_MS, Job, state_of
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import BudgetSpent
@@ -287,4 +288,4 @@ def test_an_entry_stands_on_the_day_its_session_ended(tmp_path: Path) -> None:
     shop.enqueue(shop.record("session_end"))
     shop.work()
     (log,) = daily.days(shop.journal)
-    assert log.stem == daily.local_date(session.ended_at)
+    assert log.stem == local_date(session.ended_at)

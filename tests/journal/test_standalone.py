@@ -13,7 +13,7 @@ from tests.hooks.hook_process import Ran, run_hook, spooled
 from tests.memory.shell import calls, stand_in
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
-from session_memory.clock import now_ms
+from session_memory.clock import local_date, now_ms
 from session_memory.journal import daily, standalone
 from session_memory.journal.files import save_json
 from session_memory.journal.flush import GUARD, guard
@@ -231,7 +231,7 @@ def with_model(
 def put_off_compiling(root: Path) -> None:
     """Say that it was just done: a compile would run next to the test and ask the model, too."""
     now = now_ms()
-    days = {daily.local_date(now), daily.local_date(now + 3_600_000)}
+    days = {local_date(now), local_date(now + 3_600_000)}
     compiled = {f"{day}.md": {"compiled_at": iso_local(now)} for day in days}
     journal(root).state.parent.mkdir(parents=True)
     save_json(journal(root).state, {"ingested": compiled})

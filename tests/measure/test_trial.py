@@ -11,8 +11,6 @@ from tests.measure.measured_sessions import DAY, NOW, POLICY, SINCE, SUBJECT, se
 
 from session_memory.core.loop.trials import (
     Trial,
-    decode_trials,
-    encode_trials,
     is_given,
     section_id,
     under_trial,
@@ -138,4 +136,5 @@ def test_trials_start_once_stop_once_and_survive_their_file(tmp_path: Path) -> N
 
 def test_no_trials_are_an_empty_list(tmp_path: Path) -> None:
     assert read_trials(tmp_path) == ()
-    assert decode_trials(encode_trials(())) == ()
+    write_trials(tmp_path, ())
+    assert read_trials(tmp_path) == ()

@@ -12,6 +12,7 @@ from tests.memory.workbench import Bench, answer, no_model, unasked, writes
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.jobs import PUT_OFF_MS, RETRIES
+from session_memory.core.pauses import Pause
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable, Refused
 from session_memory.memory.jobs import (
@@ -157,7 +158,7 @@ def test_pauses_and_projects_that_ask_for_it_are_left_alone(bench: Bench, tmp_pa
     here = record(cwd=str(repo / "src"))
     assert not is_opted_out(str(repo / "src")) and not is_opted_out(None)
     with bench.space.store() as store:
-        assert enqueue(store, [here], Config(), 1, paused=lambda at: at == 100) == 0
+        assert enqueue(store, [here], Config(), 1, pauses=(Pause(100, 101),)) == 0
         (repo / ".session-memory.toml").write_text("enabled = false\n")
         assert enqueue(store, [here], Config(), 1) == 0
         (repo / ".session-memory.toml").unlink()

@@ -12,11 +12,12 @@ import msgspec
 import pytest
 from tests.model.meters import NOW, REQUEST, RICH, metered
 
+from session_memory.clock import local_date
 from session_memory.core.spend import SpendRow, Spent
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable
 from session_memory.model.budget import answer_tokens
 from session_memory.model.failures import CallFailed, Kind
-from session_memory.model.metered import LEAST_TURNS, Meter, Metered, estimate_of, local_day
+from session_memory.model.metered import LEAST_TURNS, Meter, Metered, estimate_of
 from session_memory.model.port import Answer, Request, Usage
 from session_memory.store import open_store
 from session_memory.store.port import Store
@@ -195,7 +196,7 @@ metered(ScriptedModel([lambda request: os._exit(9)]), store).ask(REQUEST)
     with open_store(directory, 0) as store:
         row = ledger_row(store)
         assert (row.unsettled, row.input_tokens + row.output_tokens) == (1, 94)
-        assert store.spend.spent("run", local_day(NOW)).day_tokens == 94
+        assert store.spend.spent("run", local_date(NOW)).day_tokens == 94
 
 
 CALLS = 40
@@ -251,7 +252,7 @@ def test_two_processes_of_eight_threads_cannot_pass_a_cap_together(tmp_path: Pat
     assert sum(made) == 10
     with open_store(directory, 0) as store:
         assert ledger_row(store).calls == 10
-        assert store.spend.spent("run", local_day(NOW)) == Spent(10, 940, 0.0, 940, 0.0)
+        assert store.spend.spent("run", local_date(NOW)) == Spent(10, 940, 0.0, 940, 0.0)
 
 
 def test_threads_share_one_model(store: Store) -> None:

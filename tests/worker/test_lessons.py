@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from tests.distribute.scenes import NOON, Desk, repository
 
-from session_memory.core.loop.trials import Trial, encode_trials
+from session_memory.core.loop.trials import Trial
 from session_memory.core.text.own_text import without_own_text
 from session_memory.errors import Refused
 from session_memory.settings import Config
 from session_memory.store import open_store
+from session_memory.store.trial_files import TRIALS, write_trials
 from session_memory.worker.injection_pages import write_pages
 from session_memory.worker.lessons import pattern_sections
 
@@ -25,14 +26,13 @@ def test_a_trial_moves_a_pattern_from_the_files_to_the_page(desk: Desk, tmp_path
         assert without_own_text(section.text) == ""
         desk.run("rules", "distribute")
         assert pattern_sections(store, desk.data, Config())(str(shop)) == ()  # the file does
-        trials = desk.data / "trials.json"
-        trials.write_bytes(encode_trials([Trial(name, 2, NOON)]))
+        write_trials(desk.data, [Trial(name, 2, NOON)])
         desk.run("rules", "distribute")
         assert (shop / "CLAUDE.md").read_text() == "mine\n" and not (shop / "AGENTS.md").exists()
         on_trial = pattern_sections(store, desk.data, Config())(str(shop))
         assert [one.trial for one in on_trial] == [name]
         assert write_pages(tmp_path / "state", {str(shop): on_trial}, NOON) == 1
-        trials.write_text("{")
+        (desk.data / TRIALS).write_text("{")
         with pytest.raises(Refused, match="trials"):
             pattern_sections(store, desk.data, Config())
 

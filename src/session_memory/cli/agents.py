@@ -128,7 +128,7 @@ def find_agents(app: App) -> list[Agent]:
         for folders in log_folders(context.adapters, sources, context.environ, context.home)
     ]
     unread, wired = _unread(app), wirings(app)
-    store = context.peek_store()
+    store = context.open_existing_store()
     try:
         missing = missing_parts(store) if store is not None else []
         for agent in on_disk:

@@ -20,6 +20,7 @@ from session_memory.cli.journal_knowledge import VERBS
 from session_memory.cli.options import option
 from session_memory.cli.output import count_progress, emit_json, one_line, safe
 from session_memory.cli.session_argument import named, names
+from session_memory.clock import local_date
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound
 from session_memory.journal import daily
@@ -76,7 +77,7 @@ def today(app: App, project: str | None) -> None:
       session-memory project journal today
       session-memory project journal today --project shop
     """
-    _show(app, project, daily.local_date(app.clock()))
+    _show(app, project, local_date(app.clock()))
 
 
 @command.command()

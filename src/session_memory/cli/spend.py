@@ -9,9 +9,9 @@ from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.options import option
 from session_memory.cli.output import emit_json, fit, table
 from session_memory.cli.store import reading
+from session_memory.clock import local_date
 from session_memory.core.spend import SpendGroup, SpendRow
 from session_memory.model.budget import remaining
-from session_memory.model.metered import local_day
 from session_memory.model.open import caps_of
 from session_memory.store.background import Spend
 
@@ -50,7 +50,7 @@ def command(app: App, days: int, by: SpendGroup) -> None:
       session-memory store spend --json
     """
     now = app.clock()
-    today, since = local_day(now), local_day(now - (days - 1) * DAY_MS)
+    today, since = local_date(now), local_date(now - (days - 1) * DAY_MS)
     caps = caps_of(app.config.model)
     with reading(app) as store:
         totals = store.spend.totals(by, since)
@@ -89,7 +89,7 @@ def status_line(model: settings.Model, ledger: Spend, now_ms: int) -> str | None
     """One line for `status` on what today cost; None while no model is turned on."""
     if model.provider == "none":
         return None
-    spent = ledger.spent("", local_day(now_ms))
+    spent = ledger.spent("", local_date(now_ms))
     return (
         f"{model.provider}: today {spent.day_tokens} of {model.day_max_tokens} tokens,"
         f" ${spent.day_usd:.2f} of ${model.day_max_usd:.2f}"

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from session_memory.cli.app import App
-from session_memory.errors import StoreMissing
-from session_memory.paths import private_dir
 from session_memory.store import open_store, store_exists
 from session_memory.store.damage import absent
 from session_memory.store.lock import exclusive
@@ -59,28 +57,14 @@ def sweep_context(app: App) -> SweepContext:
     from session_memory.core.project.disk_tree import DiskTree
     from session_memory.ingest.context import SweepContext
 
-    directory = str(app.paths.data)
     home = str(Path.home())
     configured = [name for name, source in app.config.sources.flavors.items() if source.paths]
-
-    def open_or_make() -> Store:
-        return open_store(directory, app.clock(), create_missing=True)
-
-    def peek() -> Store | None:
-        try:
-            return open_store(directory, app.clock(), read_only=True)
-        except StoreMissing:
-            return None
-
     return SweepContext(
         config=app.config,
         adapters=adapters_here(app.environ, home, configured),
         environ=app.environ,
         home=home,
-        store_directory=directory,
-        prepare=lambda: private_dir(directory),
-        open_store=open_or_make,
-        peek_store=peek,
+        store_directory=str(app.paths.data),
         tree=DiskTree(),
         clock=app.clock,
         log=app.log,

@@ -115,6 +115,11 @@ class Session(msgspec.Struct, frozen=True):
     metadata: dict[str, str | int | float | bool | list[str] | None] = {}
     """Resolution source, confidence, warnings and the like (IDN-06)."""
 
+    @property
+    def is_work(self) -> bool:
+        """Whether somebody worked in it: it is not one of our own, and not of low value."""
+        return self.source_kind != "internal" and self.low_value is None
+
 
 class SessionEvent(msgspec.Struct, frozen=True):
     """One thing that happened in a session; its text lives in a segment and is read on demand."""

@@ -19,6 +19,7 @@ from session_memory.core.forget import ForgottenSessions
 from session_memory.core.text.safe_text import one_line, stripped
 from session_memory.errors import NotFound, Refused, UsageError
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 from session_memory.store.lock import exclusive
 
 NOTES = "agent-notes.json"
@@ -60,13 +61,7 @@ class Note(msgspec.Struct, frozen=True):
 
 def read_notes(data: Path) -> list[Note]:
     """All notes, oldest first; raises Refused where the file cannot be read."""
-    path = data / NOTES
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=list[Note])
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"cannot read notes: {path}: {error}", hint="move that file away") from None
+    return read_json_file(data / NOTES, list[Note], "move that file away") or []
 
 
 def waiting(notes: list[Note], root: str | None = None) -> list[Note]:

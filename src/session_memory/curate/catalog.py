@@ -21,6 +21,7 @@ from session_memory.core.loop.catalog import Catalog, Pattern, Proposal
 from session_memory.core.text.safe_text import HIDING
 from session_memory.errors import Refused
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 from session_memory.store.lock import exclusive
 
 FOLDER = "catalog"
@@ -128,14 +129,8 @@ def _read_pattern(path: Path) -> Pattern:
 
 
 def _read_proposals(data: Path) -> dict[str, Proposal]:
-    path = data / PROPOSALS
-    try:
-        rows = msgspec.json.decode(path.read_bytes(), type=list[Proposal])
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        hint = "delete that file; detection makes its proposals again"
-        raise Refused(f"cannot read proposals: {path}: {error}", hint=hint) from None
+    hint = "delete that file; detection makes its proposals again"
+    rows = read_json_file(data / PROPOSALS, list[Proposal], hint) or []
     return {row.id: row for row in rows}
 
 

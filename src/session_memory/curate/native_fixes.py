@@ -21,6 +21,7 @@ from session_memory.distribute.files import put, read_file
 from session_memory.errors import NotFound, Refused
 from session_memory.memory.native.audit import Finding, Fix
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 from session_memory.store.lock import exclusive
 
 FILE = "native-fixes.json"
@@ -47,13 +48,7 @@ class Applied(msgspec.Struct, frozen=True):
 
 def read_applied(data: Path) -> tuple[Applied, ...]:
     """Every change that can be undone, oldest first."""
-    path = data / FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=tuple[Applied, ...])
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"cannot read {path}: {error}", hint="put a copy of it back") from None
+    return read_json_file(data / FILE, tuple[Applied, ...], "put a copy of it back") or ()
 
 
 def diff_of(fix: Fix, name: str) -> str:

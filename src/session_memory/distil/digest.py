@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from session_memory.core.digest import (
@@ -47,22 +45,6 @@ _FINGERPRINT = blake2b(digest_size=16)  # copied for each event: making one take
 
 # Where an objective comes from, best first.
 _OWN, _INHERITED, _DELEGATED, _TITLE, _WEAK = range(5)
-
-
-def build_digest(
-    session: Session, events: Iterable[SessionEvent], *, continued: bool = False
-) -> Digest:
-    """Distil a session from its events in source order, each with its text.
-
-    `continued` says that these events follow others that are gone (their raw text was evicted), so
-    that a "thanks" at the start is about work; `merge_digests` joins the result with the kept one.
-    """
-    logs = SessionLogs()
-    builder = DigestBuilder(logs, continued=continued)
-    for event in events:
-        logs.add(event)
-        builder.add(event)
-    return builder.digest(session)
 
 
 class DigestBuilder:

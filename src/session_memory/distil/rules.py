@@ -180,14 +180,6 @@ _BARE_STOPS = frozenset(
 )
 
 
-def statements_of(events: Iterable[SessionEvent]) -> tuple[RuleStatement, ...]:
-    """The statements of one session that look like standing rules."""
-    log = RuleLog()
-    for event in events:
-        log.add(event)
-    return log.statements()
-
-
 # --- over the sessions of one project ---
 
 

@@ -53,11 +53,6 @@ class Exported(msgspec.Struct, frozen=True):
     effects: Iterable[Effect] = ()
 
 
-def is_evidence(session: Session) -> bool:
-    """Sessions of our own and those in which nothing was asked for prove nothing."""
-    return session.source_kind != "internal" and session.low_value is None
-
-
 def part_name(owner: int) -> str:
     """The part that a session and its sub-agents are in."""
     return f"part-{owner // PART:08}"

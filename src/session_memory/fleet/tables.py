@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from session_memory.core.loop.effects import Effect
-from session_memory.fleet.records import ExportedSession, encode, is_evidence, mining_hash
+from session_memory.fleet.records import ExportedSession, encode, mining_hash
 from session_memory.store.values import UsageRow
 
 Row = dict[str, Any]
@@ -110,7 +110,7 @@ def names_row(exported: ExportedSession) -> Row:
         "project": session.project_key,
         "repo": exported.repo,
         "ended_at": session.ended_at,
-        "is_evidence": is_evidence(session),
+        "is_evidence": session.is_work,
     }
 
 

@@ -1,4 +1,4 @@
-"""What a sweep needs from outside: settings, agents, clock, and how to open the store."""
+"""What a sweep needs from outside: settings, agents, clock, and where the store is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import msgspec
 
 from session_memory.adapters.common import Adapter
 from session_memory.clock import Clock
+from session_memory.errors import StoreMissing
 from session_memory.settings import Config
+from session_memory.store import open_store
 
 if TYPE_CHECKING:
     from session_memory.core.project.path_shape import Tree
@@ -28,12 +30,6 @@ class SweepContext(msgspec.Struct, frozen=True):
     environ: Mapping[str, str]
     home: str
     store_directory: str
-    prepare: Callable[[], object]
-    """Creates the store's directory, private."""
-    open_store: Callable[[], Store]
-    """Opens the store, creating it if there is none."""
-    peek_store: Callable[[], Store | None]
-    """Opens it read-only, or returns None: a dry run must not create one."""
     tree: Tree
     clock: Clock
     named: Mapping[str, list[str]] = {}
@@ -45,3 +41,14 @@ class SweepContext(msgspec.Struct, frozen=True):
     """How many processes may work; None: by the cores and by how much there is to read."""
     verbosity: int = 0
     """From 2 on, files that are skipped are logged too; there may be very many."""
+
+    def open_store(self) -> Store:
+        """The store, created if there is none."""
+        return open_store(self.store_directory, self.clock(), create_missing=True)
+
+    def open_existing_store(self) -> Store | None:
+        """The store, read-only, or None: a dry run must not create one."""
+        try:
+            return open_store(self.store_directory, self.clock(), read_only=True)
+        except StoreMissing:
+            return None

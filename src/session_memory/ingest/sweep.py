@@ -21,6 +21,7 @@ from session_memory.ingest.pauses import keep_pauses
 from session_memory.ingest.report import Steps, SweepReport, clean_unknown
 from session_memory.ingest.retention import apply_plan, make_plan
 from session_memory.ingest.rules_version import is_rescan_due, note_first_rules, rules_version
+from session_memory.paths import private_dir
 from session_memory.store.damage import keep_aside, known_damage, was_removed
 from session_memory.store.failures import as_damage
 from session_memory.store.lock import exclusive
@@ -48,7 +49,7 @@ def sweep(context: SweepContext, *, dry_run: bool = False) -> SweepReport:
     if dry_run:
         report = _dry_run(context)
     else:
-        context.prepare()
+        private_dir(context.store_directory)
         with exclusive(os.path.join(context.store_directory, "sweep.lock"), "a sweep"):
             report = _sweep_or_start_afresh(context)
     report.seconds = round(time.perf_counter() - started, 3)
@@ -64,7 +65,7 @@ def _cpu_seconds() -> float:
 def _dry_run(context: SweepContext) -> SweepReport:
     """Discover and parse, write nothing; an existing store only shows what is unchanged."""
     report = SweepReport(dry_run=True)
-    store = context.peek_store()
+    store = context.open_existing_store()
     try:
         changed = find_changed(context, report, store)
         key = store.tag_key if store else os.urandom(32)

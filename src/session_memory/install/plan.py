@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from session_memory.adapters.wiring import json_edit, json_text, parts, toml_edit
+from session_memory.adapters.wiring import json_text, parts, toml_edit
 from session_memory.adapters.wiring.client import Approvals, Client, InstallContext, Switch
 from session_memory.adapters.wiring.containers import OriginalLayout
-from session_memory.adapters.wiring.json_text import as_object
+from session_memory.adapters.wiring.json_text import as_object, value_at
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import (
     JsonHooks,
@@ -290,7 +290,7 @@ def _setting(current: CurrentFile, path: tuple[str, ...]) -> Any:
         if json_text.is_blank(text):
             return None
         is_toml = current.real.endswith(".toml")
-        return toml_edit.get(text, path) if is_toml else json_edit.value_at(text, path)
+        return toml_edit.get(text, path) if is_toml else value_at(text, path)
     except Refused:
         return None
 
@@ -375,7 +375,7 @@ def _users(our_parts: tuple[Part, ...], text: str | None, layout: OriginalLayout
     if text is None or json_text.is_blank(text):
         return None
     is_json = any(isinstance(part, JsonHooks | JsonServer) for part in our_parts)
-    return json_edit.value_at(text, ()) if is_json else toml_edit.values(text)
+    return value_at(text, ()) if is_json else toml_edit.values(text)
 
 
 def _unwired(
@@ -495,4 +495,4 @@ def _is_seed(our_parts: tuple[Part, ...], after: bytes) -> bool:
     seeds = [part.seed for part in our_parts if isinstance(part, JsonHooks | JsonServer)]
     if not seeds:
         return not text.strip()
-    return any(json_edit.value_at(text, ()) == json_edit.value_at(seed, ()) for seed in seeds)
+    return any(value_at(text, ()) == value_at(seed, ()) for seed in seeds)

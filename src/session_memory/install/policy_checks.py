@@ -6,9 +6,9 @@ import plistlib
 from collections.abc import Iterable, Iterator
 from xml.parsers.expat import ExpatError
 
-from session_memory.adapters.wiring import json_edit, json_text, toml_edit
+from session_memory.adapters.wiring import json_text, toml_edit
 from session_memory.adapters.wiring.client import Client, InstallContext
-from session_memory.adapters.wiring.json_text import as_object
+from session_memory.adapters.wiring.json_text import as_object, value_at
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.policies import Block, Settings
 from session_memory.errors import Refused
@@ -82,4 +82,4 @@ class _Reader:
 
 
 def _json(text: str) -> Settings:
-    return as_object(json_edit.value_at(text, ()))
+    return as_object(value_at(text, ()))

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,9 +24,6 @@ class Ran(msgspec.Struct, frozen=True):
     code: int
     out: str = ""
     err: str = ""
-
-
-Run = Callable[[Sequence[str], str | None], Ran]
 
 
 class System(msgspec.Struct, frozen=True):

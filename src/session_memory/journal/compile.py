@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from session_memory.clock import Clock
+from session_memory.clock import Clock, local_date
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import BudgetSpent, ModelUnavailable, NotFound, SessionMemoryError
 from session_memory.journal import daily
@@ -246,7 +246,7 @@ def _merge_into_knowledge(
         base = before if part.start else without_day(before, part.name)
         if not still_says(base, shown.values()):
             raise CompileFailedError("articles lost something during the compile")
-        merged = _merge(base, before, proposed.proposals, daily.local_date(now))
+        merged = _merge(base, before, proposed.proposals, local_date(now))
         state = read_state(journal, now, context.warn)
         state = with_compiled(state, part.name, part.data, now, cost)
         rows = {

@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from session_memory.clock import local_date
 from session_memory.core.text.own_text import BEGIN, END, NOTHING_SAVED
 from session_memory.core.text.safe_text import stripped
 from session_memory.journal.files import locked_append, read_text
@@ -43,11 +44,6 @@ class Entry(msgspec.Struct, frozen=True):
     key: str
     content: str
     section: str = SESSION
-
-
-def local_date(now_ms: int) -> str:
-    """The user's local date at a point in time."""
-    return datetime.fromtimestamp(now_ms / 1000).strftime("%Y-%m-%d")
 
 
 def header(date: str) -> str:

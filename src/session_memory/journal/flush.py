@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.clock import Clock
+from session_memory.clock import Clock, local_date
 from session_memory.errors import BudgetSpent
 from session_memory.journal import daily, flush_records
 from session_memory.journal.excerpt import content_hash
@@ -223,7 +223,7 @@ def _compile_if_due(context: FlushContext) -> None:
         return
     interval, warning = compile_interval(context.environ, context.interval_min)
     state = load_json_with_recovery(context.journal.state, {}, now, log.warning)
-    due = due_logs(logs, state, daily.local_date(now), now, interval)
+    due = due_logs(logs, state, local_date(now), now, interval)
     for text in (*((warning,) if warning else ()), *due.warnings):
         log.warning(text)
     for text in due.infos:

@@ -13,9 +13,9 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.clock import local_date
 from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.errors import ModelUnavailable
-from session_memory.journal import daily
 from session_memory.journal.articles import Article, render
 from session_memory.journal.compile import CompileContext
 from session_memory.journal.files import read_text
@@ -180,7 +180,7 @@ def lint(
         ([], 0.0) if structural_only else find_contradictions(context, knowledge.articles)
     )
     issues = (*structural_issues(knowledge), *contradictions)
-    name = f"lint-{daily.local_date(now)}.md"
+    name = f"lint-{local_date(now)}.md"
     with knowledge_lock(journal):
         state = read_state(journal, now, context.warn)
         state = msgspec.structs.replace(

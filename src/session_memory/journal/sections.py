@@ -13,11 +13,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from session_memory.clock import local_date
 from session_memory.core.loop.injection import Section
 from session_memory.core.text.own_text import BEGIN, END
 from session_memory.core.text.safe_text import fence, one_line
 from session_memory.core.work_state import derive_state
-from session_memory.journal.daily import has_substance, local_date, without_maintenance
+from session_memory.journal.daily import has_substance, without_maintenance
 from session_memory.journal.files import read_text
 from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.store.port import ObservationQuery, SessionReader

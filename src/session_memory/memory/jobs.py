@@ -10,6 +10,7 @@ import msgspec
 from session_memory.adapters.registry import find_agent
 from session_memory.clock import Clock
 from session_memory.core.jobs import Job
+from session_memory.core.pauses import Pauses, is_paused
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError
 from session_memory.memory.consolidate import consolidate, manual_owner
@@ -60,12 +61,12 @@ def enqueue(
     records: Iterable[SpoolRecord],
     config: Config,
     now_ms: int,
-    paused: Callable[[int], bool] = lambda at: False,
+    pauses: Pauses = (),
 ) -> int:
     """Queue an extraction for sessions that started or ended; returns how many were queued."""
     count = 0
     for record in records:
-        if why_not(record, config) or paused(record.at) or is_opted_out(record.cwd):
+        if why_not(record, config) or is_paused(pauses, record.at) or is_opted_out(record.cwd):
             continue
         when = "start" if record.kind == "session_start" else "end"
         key = f"{when}:{record.flavor}:{record.session}"

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Protocol
 
 import msgspec
 
-from session_memory.clock import Clock
+from session_memory.clock import Clock, local_date
 from session_memory.core import pricing
 from session_memory.core import schema as core
 from session_memory.core.spend import Call, Settled, Spent
@@ -181,7 +180,7 @@ class Metered:
     ) -> int:
         """How many bytes of each input the caps allow."""
         meter, now = self._meter, self._meter.clock()
-        spent = meter.ledger.spent(meter.run, local_day(now))
+        spent = meter.ledger.spent(meter.run, local_date(now))
         limit = input_limit(meter.caps, self._timed(spent, now), cost, sizes, most)
         if limit < LEAST_INPUT and limit < most:
             raise BudgetSpent(f"{bare.purpose} is put off: the caps leave no room for it")
@@ -226,7 +225,7 @@ class Metered:
         estimate = estimate_of(request, self.name, self._meter.turn_tokens)
         return Call(
             at=at,
-            day=local_day(at),
+            day=local_date(at),
             run=self._meter.run,
             purpose=request.purpose,
             provider=self.provider,
@@ -263,11 +262,6 @@ def estimate_of(
 
 def _turns(request: Request, turn_tokens: int) -> int:
     return max(1, request.max_turns) if turn_tokens else 1
-
-
-def local_day(at_ms: int) -> str:
-    """The user's local date at a point in time."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone().date().isoformat()
 
 
 def _usable(answer: Answer, request: Request) -> Answer:

@@ -14,18 +14,16 @@ from typing import cast
 
 import msgspec
 
-from session_memory.errors import ConfigError
-from session_memory.plain_files import read_plain
 from session_memory.redact.engine import Redactor
 from session_memory.redact.linear_regex import BadPatternError, Pattern, compile_pattern
 from session_memory.redact.rule import Rule
 from session_memory.redact.value_checks import entropy
 from session_memory.settings import Redact
+from session_memory.settings.load import read_toml
 
 Table = Mapping[str, object]
 Check = Callable[[bytes], bool]
 
-FILE_CAP = 4 * 1024 * 1024
 HINT = "correct the file, or remove `gitleaks` from [redact] in the configuration"
 
 
@@ -47,24 +45,12 @@ def load_user_rules(tables: Sequence[Table], gitleaks: str = "") -> tuple[list[R
     """
     rules, warnings = _from_tables(tables, "redact.rules", ())
     if gitleaks:
-        table = _read(gitleaks)
+        table = read_toml(gitleaks, HINT)
         allowed, warned = _allowed(table, "the whole file")
         more, failed = _from_tables(_tables(table.get("rules")), Path(gitleaks).name, allowed)
         rules += more
         warnings += [*warned, *failed]
     return rules, warnings
-
-
-def _read(path: str) -> Table:
-    import tomllib  # 15 ms, and most users have no such file
-
-    try:
-        return tomllib.loads(read_plain(path, FILE_CAP).decode("utf-8"))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ConfigError(f"{path}: cannot be read: {reason}", hint=HINT) from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: is not TOML: {error}", hint=HINT) from error
 
 
 def _from_tables(

@@ -155,7 +155,7 @@ def variable(key: str) -> str:
     return ENV_PREFIX + key.upper().replace(".", "_")
 
 
-def read_toml(file: str) -> dict[str, Any]:
+def read_toml(file: str, hint: str = HINT) -> dict[str, Any]:
     """A TOML file as a table, or a ConfigError that says what is wrong with it."""
     import tomllib  # 15 ms, and most runs have no file
 
@@ -163,9 +163,9 @@ def read_toml(file: str) -> dict[str, Any]:
         return tomllib.loads(read_plain(file, FILE_CAP).decode("utf-8"))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ConfigError(f"{file}: cannot be read: {reason}", hint=HINT) from error
+        raise ConfigError(f"{file}: cannot be read: {reason}", hint=hint) from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{file}: is not TOML: {error}", hint=HINT) from error
+        raise ConfigError(f"{file}: is not TOML: {error}", hint=hint) from error
 
 
 def _flatten(table: Mapping[str, Any], file: str) -> Iterable[tuple[str, object]]:

@@ -102,7 +102,7 @@ def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MAX_
                 f"the database is damaged again: {reason}",
                 hint="check the disk, then run `session-memory store repair`",
             )
-        name = _free_name(directory, now_ms)
+        name = free_name(directory, COPY_PREFIX, now_ms)
         files = (*damage.files, name)
         damage = msgspec.structs.replace(damage, files=files, finished=False)
     _write(directory, damage)
@@ -123,12 +123,13 @@ def _drop_log(path: str) -> None:
             os.unlink(path + suffix)
 
 
-def _free_name(directory: str, now_ms: int) -> str:
+def free_name(directory: str, prefix: str, now_ms: int) -> str:
+    """A name with the time in it that nothing in the directory has yet."""
     stamp = (iso(now_ms) or "").replace("-", "").replace(":", "")[:15] + "Z"
-    name, number = COPY_PREFIX + stamp, 1
-    while os.path.exists(os.path.join(directory, name)):
+    name, number = prefix + stamp, 1
+    while os.path.lexists(os.path.join(directory, name)):
         number += 1
-        name = f"{COPY_PREFIX}{stamp}-{number}"
+        name = f"{prefix}{stamp}-{number}"
     return name
 
 

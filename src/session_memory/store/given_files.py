@@ -6,30 +6,16 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from session_memory.atomic_files import replace_file
-from session_memory.core.loop.givings import (
-    Given,
-    Pair,
-    decode_givings,
-    encode_givings,
-    renewed,
-    standing,
-)
-from session_memory.errors import Refused
+from session_memory.core.loop.givings import Given, Pair, renewed, standing
 from session_memory.paths import private_dir
+from session_memory.store.json_files import REPAIR, encode_rows, read_json_file
 
 GIVEN = "given.json"
 
 
 def read_given(data: Path) -> tuple[Given, ...]:
     """All that was ever written into files, oldest first; nothing where there is no file."""
-    path = data / GIVEN
-    try:
-        return decode_givings(path.read_bytes())
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError, RecursionError) as error:
-        hint = "repair that file, or put an older copy of it back"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    return read_json_file(data / GIVEN, tuple[Given, ...], REPAIR) or ()
 
 
 def note_given(data: Path, held: Iterable[Pair], written: Mapping[Pair, int], now_ms: int) -> None:
@@ -37,7 +23,7 @@ def note_given(data: Path, held: Iterable[Pair], written: Mapping[Pair, int], no
     history = read_given(data)
     after = renewed(history, standing(history, held, written), now_ms)
     if after != history:
-        replace_file(private_dir(data) / GIVEN, encode_givings(after))
+        replace_file(private_dir(data) / GIVEN, encode_rows(after))
 
 
 def forget_given(data: Path, repos: Collection[str]) -> int:
@@ -45,5 +31,5 @@ def forget_given(data: Path, repos: Collection[str]) -> int:
     before = read_given(data)
     left = tuple(giving for giving in before if giving.repo in repos)
     if left != before:
-        replace_file(private_dir(data) / GIVEN, encode_givings(left))
+        replace_file(private_dir(data) / GIVEN, encode_rows(left))
     return len(before) - len(left)

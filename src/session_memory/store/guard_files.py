@@ -9,8 +9,8 @@ import msgspec
 
 from session_memory.atomic_files import replace_file
 from session_memory.core.loop.guards import Choice, GuardRecord
-from session_memory.errors import Refused
 from session_memory.paths import private_dir
+from session_memory.store.json_files import REPAIR, read_json_file
 from session_memory.store.lock import exclusive
 
 GUARDS = "guards.json"
@@ -22,14 +22,7 @@ def read_guards(data: Path) -> GuardRecord:
 
     A file that cannot be read is an error: a guard that the user switched off must stay off.
     """
-    path = data / GUARDS
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=GuardRecord)
-    except FileNotFoundError:
-        return GuardRecord()
-    except (OSError, ValueError, RecursionError) as error:
-        hint = "repair that file, or put an older copy of it back"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    return read_json_file(data / GUARDS, GuardRecord, REPAIR) or GuardRecord()
 
 
 def change_guards(data: Path, change: Change) -> GuardRecord:

@@ -12,6 +12,7 @@ import msgspec
 from session_memory.atomic_files import replace_file
 from session_memory.errors import Refused
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 
 FILE = "told.json"
 LINE_CHARS = 400
@@ -38,14 +39,8 @@ class LineChoice(msgspec.Struct, frozen=True):
 
 def read_choices(data: Path, project: str | None = None) -> list[LineChoice]:
     """All decisions, or those on one project; none where there is no file."""
-    path = data / FILE
-    try:
-        choices = msgspec.json.decode(path.read_bytes(), type=list[LineChoice])
-    except FileNotFoundError:
-        return []
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        hint = "delete that file; the decisions on told lines are lost"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    hint = "delete that file; the decisions on lines are lost"
+    choices = read_json_file(data / FILE, list[LineChoice], hint) or []
     return [each for each in choices if project in (None, each.project)]
 
 

@@ -10,6 +10,7 @@ import msgspec
 from session_memory.atomic_files import replace_file
 from session_memory.errors import Refused
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 
 SAVED = "saved-searches.json"
 MOST = 100
@@ -24,14 +25,8 @@ class SavedSearch(msgspec.Struct, frozen=True):
 
 def read_saved(data: Path) -> tuple[SavedSearch, ...]:
     """All of them, by name; nothing where there is no file."""
-    path = data / SAVED
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=tuple[SavedSearch, ...])
-    except FileNotFoundError:
-        return ()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        hint = "delete that file; the searches in it are lost"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    hint = "delete that file; the searches in it are lost"
+    return read_json_file(data / SAVED, tuple[SavedSearch, ...], hint) or ()
 
 
 def save_search(data: Path, search: SavedSearch) -> None:

@@ -17,9 +17,8 @@ from collections.abc import Generator
 import msgspec
 
 from session_memory.atomic_files import flush_directory, replace_file
-from session_memory.clock import iso
 from session_memory.errors import StoreError
-from session_memory.store.damage import DATABASE, NOTE, SEGMENTS
+from session_memory.store.damage import DATABASE, NOTE, SEGMENTS, free_name
 from session_memory.store.directory import BACKED_UP
 from session_memory.store.lock import exclusive
 
@@ -69,7 +68,7 @@ def plan_swap(directory: str, now_ms: int) -> Plan:
     new = sorted(name for name in _names(os.path.join(directory, STAGING)) if _moves(name))
     stays = {name for name in STAYS if name in here}
     return Plan(
-        free_name(directory, now_ms),
+        free_name(directory, ASIDE, now_ms),
         tuple(name for name in here if name not in stays),
         tuple(name for name in new if name not in stays),
     )
@@ -85,16 +84,6 @@ def _names(directory: str) -> list[str]:
 def _moves(name: str) -> bool:
     """Whether a name belongs to a store: its database, a log, a damaged copy, a file next to it."""
     return name.startswith(DATABASE) or name in (SEGMENTS, NOTE, *BACKED_UP)
-
-
-def free_name(directory: str, now_ms: int) -> str:
-    """A name for what is kept aside, that nothing has yet."""
-    stamp = (iso(now_ms) or "").replace("-", "").replace(":", "")[:15] + "Z"
-    name, number = ASIDE + stamp, 1
-    while os.path.lexists(os.path.join(directory, name)):
-        number += 1
-        name = f"{ASIDE}{stamp}-{number}"
-    return name
 
 
 def swap(directory: str, plan: Plan) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from session_memory.atomic_files import replace_file
-from session_memory.core.loop.trials import Trial, decode_trials, encode_trials
-from session_memory.errors import Refused
+from session_memory.core.loop.trials import Trial
 from session_memory.paths import private_dir
+from session_memory.store.json_files import REPAIR, encode_rows, read_json_file
 from session_memory.store.lock import exclusive
 
 TRIALS = "trials.json"
@@ -20,14 +20,7 @@ def read_trials(data: Path) -> tuple[Trial, ...]:
 
     A file that cannot be read is an error: giving a pattern without knowing its trial spoils it.
     """
-    path = data / TRIALS
-    try:
-        return decode_trials(path.read_bytes())
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError, RecursionError) as error:
-        hint = "repair that file, or put an older copy of it back"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    return read_json_file(data / TRIALS, tuple[Trial, ...], REPAIR) or ()
 
 
 def change_trials(data: Path, change: Change) -> tuple[Trial, ...]:
@@ -39,5 +32,6 @@ def change_trials(data: Path, change: Change) -> tuple[Trial, ...]:
 
 
 def write_trials(data: Path, trials: Iterable[Trial]) -> None:
-    """Replace the list in one step."""
-    replace_file(private_dir(data) / TRIALS, encode_trials(trials))
+    """Replace the list in one step, oldest first."""
+    ordered = sorted(trials, key=lambda trial: (trial.started_at, trial.pattern_id))
+    replace_file(private_dir(data) / TRIALS, encode_rows(ordered))

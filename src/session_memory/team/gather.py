@@ -28,7 +28,7 @@ from session_memory.settings import Config
 from session_memory.store.port import ObservationQuery, SessionQuery, Store
 from session_memory.store.values import UsageRow
 from session_memory.team.border import Border
-from session_memory.team.items import Draft, Drafts, lasting, may_leave, rules_of, said_outside
+from session_memory.team.items import Draft, Drafts, lasting, rules_of, said_outside
 from session_memory.team.ledger import Entry
 from session_memory.team.membership import SharedProject
 
@@ -115,7 +115,7 @@ class _Collector(msgspec.Struct, frozen=True):
             name = self.drafts.session_key(session)
             digest = store.digest(session.id)
             hidden = session.cwd is not None and is_excluded(session.cwd, excluded)
-            if hidden or not may_leave(session) or digest is None:
+            if hidden or not session.is_work or digest is None:
                 yield Group(name, "", lambda: iter(()))
                 continue
             yield self._of_session(session, digest, costs.get(session.id))

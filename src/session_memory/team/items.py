@@ -263,11 +263,6 @@ def _ranked(draft: Draft, seen: int) -> Draft:
     return msgspec.structs.replace(draft, natural_rank=(max(seen, 0) + 1) * STEPS)
 
 
-def may_leave(session: Session) -> bool:
-    """Whether a session is one of a person's work: not our own, and not worthless."""
-    return session.source_kind != "internal" and session.low_value is None
-
-
 def lasting(observations: Iterable[Observation], pauses: Pauses) -> Iterator[Observation]:
     """Observations that still hold, said outside of pauses."""
     for each in observations:

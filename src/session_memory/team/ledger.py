@@ -14,8 +14,8 @@ import msgspec
 from session_memory.atomic_files import replace_file
 from session_memory.core.sharing.hashes import manifest_digest
 from session_memory.core.sharing.wire import Item
-from session_memory.errors import Refused
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 from session_memory.team.items import Draft
 from session_memory.team.membership import folder
 
@@ -117,14 +117,8 @@ class Ledger(msgspec.Struct):
 
 def read_ledger(data: Path) -> Ledger:
     """What was sent so far."""
-    path = folder(data) / SENT
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Ledger)
-    except FileNotFoundError:
-        return Ledger()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        hint = "delete that file: the next push asks the hub what it has"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    hint = "delete that file: the next push asks the hub what it has"
+    return read_json_file(folder(data) / SENT, Ledger, hint) or Ledger()
 
 
 def write_ledger(data: Path, ledger: Ledger) -> None:

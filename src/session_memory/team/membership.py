@@ -13,8 +13,9 @@ import msgspec
 
 from session_memory.atomic_files import replace_file
 from session_memory.core.sharing.wire import Level, Limits
-from session_memory.errors import NotFound, Refused
+from session_memory.errors import NotFound
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 from session_memory.store.lock import exclusive
 
 FOLDER = "team"
@@ -76,14 +77,8 @@ def folder(data: Path) -> Path:
 
 def read_membership(data: Path) -> Membership | None:
     """The membership of this machine, or None where it belongs to no team."""
-    path = folder(data) / JOINED
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Membership)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        hint = "delete that file and join again with a new invite"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    hint = "delete that file and join again with a new invite"
+    return read_json_file(folder(data) / JOINED, Membership, hint)
 
 
 def membership(data: Path) -> Membership:

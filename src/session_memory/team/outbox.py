@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from session_memory.atomic_files import replace_file
-from session_memory.errors import Refused
 from session_memory.paths import private_dir
+from session_memory.store.json_files import read_json_file
 from session_memory.store.lock import exclusive
 from session_memory.team.membership import folder
 
@@ -58,14 +58,8 @@ class Outbox(msgspec.Struct, frozen=True):
 
 def read_outbox(data: Path) -> Outbox:
     """What waits; a file that cannot be read stops a push, as it may say what must not leave."""
-    path = folder(data) / OUTBOX
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Outbox)
-    except FileNotFoundError:
-        return Outbox()
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        hint = "`session-memory team unshare` everything once the file is repaired or deleted"
-        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+    hint = "`session-memory team unshare` everything once the file is repaired or deleted"
+    return read_json_file(folder(data) / OUTBOX, Outbox, hint) or Outbox()
 
 
 def change_outbox(data: Path, change: Callable[[Outbox], Outbox]) -> Outbox:

@@ -34,12 +34,6 @@ class TakenBack(msgspec.Struct, frozen=True):
         )
 
 
-def is_gone(proof: wire.Proof) -> bool:
-    """Whether a proof says that all of it is deleted permanently."""
-    left = proof.rows + proof.index_entries + proof.stored_texts + proof.data_keys
-    return left == 0 and proof.refused
-
-
 def proof_words(proof: wire.Proof) -> str:
     """A proof as a person reads it."""
     again = "it would be refused" if proof.refused else "it could come again"

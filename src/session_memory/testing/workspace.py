@@ -24,7 +24,6 @@ from session_memory.forget.plan import ForgetRequest, apply_forget, plan_forget
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import sweep
-from session_memory.paths import private_dir
 from session_memory.settings import Config, Ingest, Retention, Source, Sources
 from session_memory.store import open_store
 from session_memory.store.lock import exclusive
@@ -35,6 +34,17 @@ from session_memory.testing.new_stores import open_or_create
 
 DAY_MS = 86_400_000
 NOW = START + 30 * DAY_MS
+
+
+class _Context(SweepContext, frozen=True):
+    """A sweep's context that makes new stores faster, and may put something in front of them."""
+
+    open_as: Callable[[Store], Any] | None = None
+
+    def open_store(self) -> Store:
+        """The store, or what the test put in front of it."""
+        store = open_or_create(self.store_directory, self.clock())
+        return self.open_as(store) if self.open_as else store
 
 
 class Workspace:
@@ -135,28 +145,15 @@ class Workspace:
 
     def sweep_context(self, open_as: Callable[[Store], Any] | None = None) -> SweepContext:
         """What a sweep, or a worker, of this workspace needs."""
-        directory = str(self.store_directory)
-
-        def open_writable() -> Any:
-            store = open_or_create(directory, self.now)
-            return open_as(store) if open_as else store
-
-        def peek() -> Store | None:
-            if not (self.store_directory / "store.db").exists():
-                return None
-            return open_store(directory, self.now, read_only=True)
-
-        return SweepContext(
+        return _Context(
             config=self.config(),
             adapters=self.adapters,
             environ={},
             home=str(self.home),
-            store_directory=directory,
-            prepare=lambda: private_dir(directory),
-            open_store=open_writable,
-            peek_store=peek,
+            store_directory=str(self.store_directory),
             tree=DiskTree(),
             clock=lambda: self.now,
+            open_as=open_as,
         )
 
     def forget(self, **request: Any) -> None:

@@ -15,7 +15,6 @@ from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.loop.injection import Section
 from session_memory.core.loop.trials import under_trial
-from session_memory.core.pauses import is_paused
 from session_memory.core.schema import Project
 from session_memory.core.spool import SpoolRecord
 from session_memory.ingest.pauses import read_pauses
@@ -67,11 +66,7 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
     def enqueue(self, store: Store, records: Sequence[SpoolRecord], now_ms: int) -> int:
         """Queue the jobs that these records call for; doing it again changes nothing."""
         pauses = read_pauses(str(self.paths.data))
-
-        def paused(at: int) -> bool:
-            return is_paused(pauses, at)
-
-        queued = memory.enqueue(store, records, self.config, now_ms, paused)
+        queued = memory.enqueue(store, records, self.config, now_ms, pauses)
         return queued + journal.enqueue(store, records, self.config.journal, now_ms)
 
     def recover(self, store: Store, records: Sequence[SpoolRecord], now_ms: int) -> int:

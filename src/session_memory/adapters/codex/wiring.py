@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters.codex import AGENT
-from session_memory.adapters.wiring import json_edit
 from session_memory.adapters.wiring.client import (
     Approvals,
     Client,
@@ -19,7 +18,7 @@ from session_memory.adapters.wiring.client import (
     command_server,
     usual_root,
 )
-from session_memory.adapters.wiring.json_text import Path, as_list, as_object
+from session_memory.adapters.wiring.json_text import Path, as_list, as_object, value_at
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import (
     SERVER,
@@ -82,7 +81,7 @@ def trust(path: str, text: str | None) -> TomlTables:
             continue
         event, group, index = str(where[1]), where[2], where[4]
         label = _label(event)
-        whole = json_edit.value_at(text or "", where[:3])
+        whole = value_at(text or "", where[:3])
         matcher = None if event in WITHOUT_MATCHER else whole.get("matcher")
         key = f"{path}:{label}:{group}:{index}"
         value = {"trusted_hash": _hash(label, matcher, handler)}
@@ -97,7 +96,7 @@ def moved(path: str, text: str | None) -> TomlRenames:
     """
     own = {where for where, _ in our_handlers(text)} if text else set[Path]()
     renames: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
-    events = as_object(json_edit.value_at(text, ("hooks",)) if text else None)
+    events = as_object(value_at(text, ("hooks",)) if text else None)
     for event, groups in events.items():
         place = 0  # of the group, once ours are gone
         for group, value in enumerate(as_list(groups)):

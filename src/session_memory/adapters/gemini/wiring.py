@@ -19,11 +19,11 @@ from session_memory.adapters.wiring.parts import JsonHooks
 from session_memory.adapters.wiring.policies import (
     Block,
     ReadSettings,
-    Settings,
     server_lists,
     switches,
 )
 
+FILE = "settings.json"
 # In milliseconds. PreCompress is left out: 0.61.0 fires it before every request to the model.
 EVENTS = {
     "SessionStart": 10_000,
@@ -51,7 +51,7 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
         *claude_groups(launchers, AGENT.name, TOOL_EVENTS, matcher=TOOLS),
     )
     server = json_server(launchers, "mcpServers")
-    return {os.path.join(where, "settings.json"): (JsonHooks(hooks), server)}
+    return {os.path.join(where, FILE): (JsonHooks(hooks), server)}
 
 
 def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:
@@ -60,29 +60,27 @@ def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) ->
         "/etc/gemini-cli", "/Library/Application Support/GeminiCli", "C:\\ProgramData\\gemini-cli"
     )
     named = context.environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
-    yield from system_blocks(named or os.path.join(folder, "settings.json"), read)
-    own = os.path.join(root(context), "settings.json")
-    yield from own_lists(read(own), own)
+    yield from settings_blocks(named or os.path.join(folder, FILE), root(context), read)
 
 
-def system_blocks(path: str, read: ReadSettings) -> Iterator[Block]:
-    """What settings of the whole machine stop, in Gemini CLI and in what was made from it."""
+def settings_blocks(path: str, own_folder: str, read: ReadSettings) -> Iterator[Block]:
+    """What settings of the machine and the user stop, in Gemini CLI and in what was made from it.
+
+    Only the lists of servers of the user's own settings: SWITCHES names the rest of them.
+    """
     settings = read(path)
     hooks = {"hooksConfig.enabled": False, "tools.enableHooks": False, "disableAllHooks": True}
     yield from switches(settings, path, hooks=hooks, mcp={"admin.mcp.enabled": False})
     yield from server_lists(settings, path, "mcp.allowed", "mcp.excluded")
-
-
-def own_lists(settings: Settings, path: str) -> Iterator[Block]:
-    """Lists of servers in the settings of the user."""
-    for block in server_lists(settings, path, "mcp.allowed", "mcp.excluded"):
+    own = os.path.join(own_folder, FILE)
+    for block in server_lists(read(own), own, "mcp.allowed", "mcp.excluded"):
         yield Block(block.what, block.path, block.setting, managed=False)
 
 
 SWITCHES = (
-    Switch("hooks", "settings.json", ("hooksConfig", "enabled"), off=False),
-    Switch("hooks", "settings.json", ("tools", "enableHooks"), off=False),
-    Switch("hooks", "settings.json", ("disableAllHooks",), off=True),
+    Switch("hooks", FILE, ("hooksConfig", "enabled"), off=False),
+    Switch("hooks", FILE, ("tools", "enableHooks"), off=False),
+    Switch("hooks", FILE, ("disableAllHooks",), off=True),
 )
 CLIENT = Client(
     name=AGENT.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from session_memory.adapters.gemini.wiring import SWITCHES, own_lists, system_blocks
+from session_memory.adapters.gemini.wiring import FILE, SWITCHES, settings_blocks
 from session_memory.adapters.qwen import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
@@ -35,7 +35,7 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
     """The settings."""
     where = os.path.join(context.project, ".qwen") if context.project else root(context)
     hooks = JsonHooks(claude_groups(launchers, AGENT.name, EVENTS, matcher="*"))
-    return {os.path.join(where, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
+    return {os.path.join(where, FILE): (hooks, json_server(launchers, "mcpServers"))}
 
 
 def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:
@@ -44,9 +44,7 @@ def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) ->
         "/etc/qwen-code", "/Library/Application Support/QwenCode", "C:\\ProgramData\\qwen-code"
     )
     named = context.environ.get("QWEN_CODE_SYSTEM_SETTINGS_PATH")
-    yield from system_blocks(named or os.path.join(folder, "settings.json"), read)
-    own = os.path.join(root(context), "settings.json")
-    yield from own_lists(read(own), own)
+    yield from settings_blocks(named or os.path.join(folder, FILE), root(context), read)
 
 
 CLIENT = Client(

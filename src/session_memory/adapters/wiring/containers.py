@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters.wiring import json_edit
-from session_memory.adapters.wiring.json_text import Path
+from session_memory.adapters.wiring.json_text import Path, value_at
 from session_memory.errors import Refused
 
 
@@ -37,7 +37,7 @@ def container(
     text: str, path: Path, kind: Any, layout: OriginalLayout
 ) -> tuple[str, OriginalLayout]:
     """The text with a container at that path, and whether it had to be made."""
-    current = json_edit.value_at(text, path)
+    current = value_at(text, path)
     if isinstance(current, type(kind)):
         return text, layout
     if current is not None:

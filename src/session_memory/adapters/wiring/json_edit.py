@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.wiring.json_text import Child, Node, Path, find, scan, skip, value_of
+from session_memory.adapters.wiring.json_text import Child, Node, Path, find, scan, skip
 from session_memory.errors import Refused
 from session_memory.regex_cache import compiled
 
@@ -29,11 +29,6 @@ class _Look(msgspec.Struct, frozen=True):
     """Everything on one line."""
     tight: bool
     """No blank behind colons."""
-
-
-def value_at(text: str, path: Path) -> Any:
-    """The value at a path; None where there is none."""
-    return value_of(text, path)
 
 
 def has(text: str, path: Path) -> bool:

@@ -88,7 +88,7 @@ def find(root: Node, path: Path) -> Node | None:
     return here
 
 
-def value_of(text: str, path: Path) -> Any:
+def value_at(text: str, path: Path) -> Any:
     """The value at a path; None where there is none."""
     try:
         # Many times as fast, and what clients write by themselves has no comments.

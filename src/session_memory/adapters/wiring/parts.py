@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.adapters.wiring import commands, containers, json_edit, toml_edit
 from session_memory.adapters.wiring.containers import OriginalLayout
-from session_memory.adapters.wiring.json_text import Path, as_list, as_object, is_blank
+from session_memory.adapters.wiring.json_text import Path, as_list, as_object, is_blank, value_at
 from session_memory.errors import Refused
 
 SERVER = "session-memory"
@@ -144,7 +144,7 @@ def unwire(part: Part, text: str, layout: OriginalLayout) -> str | None:
                 text = _delete_handler(text, path, layout)
             return _without_our_containers(text, ("hooks",), layout, part.seed)
         case JsonServer():
-            if is_blank(text) or not _is_our_server(json_edit.value_at(text, (*part.path, SERVER))):
+            if is_blank(text) or not _is_our_server(value_at(text, (*part.path, SERVER))):
                 return text
             text = json_edit.delete(text, (*part.path, SERVER), containers.empty(layout, part.path))
             return _without_our_containers(text, part.path, layout, part.seed)
@@ -175,7 +175,7 @@ def holds(part: Part, text: str | None) -> bool:
         case JsonHooks():
             return bool(our_handlers(text))
         case JsonServer():
-            return _is_our_server(json_edit.value_at(text, (*part.path, SERVER)))
+            return _is_our_server(value_at(text, (*part.path, SERVER)))
         case TomlServer():
             return _is_our_server(toml_edit.get(text, part.name))
         case TomlNotify():
@@ -193,7 +193,7 @@ def is_taken(part: Part, text: str | None) -> bool:
             return not _is_our_file(text)
         case JsonServer():
             path = (*part.path, SERVER)
-            return json_edit.has(text, path) and not _is_our_server(json_edit.value_at(text, path))
+            return json_edit.has(text, path) and not _is_our_server(value_at(text, path))
         case TomlServer():
             current = toml_edit.get(text, part.name)
             return current is not None and not _is_our_server(current)
@@ -213,7 +213,7 @@ def state(part: Part, text: str | None) -> State:
         case JsonHooks():
             present = our_handlers(text) if not is_blank(text) else []
         case JsonServer():
-            present = not is_blank(text) and json_edit.value_at(text, (*part.path, SERVER))
+            present = not is_blank(text) and value_at(text, (*part.path, SERVER))
         case TomlServer():
             present = toml_edit.get(text, part.name)
         case TomlRenames():
@@ -232,7 +232,7 @@ def server_programs(text: str, *, is_toml: bool) -> list[str]:
     try:
         if is_blank(text):
             return []
-        whole: Any = toml_edit.values(text) if is_toml else json_edit.value_at(text, ())
+        whole: Any = toml_edit.values(text) if is_toml else value_at(text, ())
     except Refused:
         return []
     keys = ("mcp_servers",) if is_toml else ("mcpServers", "mcp")
@@ -245,7 +245,7 @@ def server_programs(text: str, *, is_toml: bool) -> list[str]:
 def our_handlers(text: str) -> list[tuple[Path, dict[str, Any]]]:
     """Every hook of ours in a JSON text, with where it stands."""
     handlers: list[tuple[Path, dict[str, Any]]] = []
-    for event, groups in as_object(json_edit.value_at(text, ("hooks",))).items():
+    for event, groups in as_object(value_at(text, ("hooks",))).items():
         for index, group in enumerate(as_list(groups)):
             path: Path = ("hooks", event, index)
             for number, handler in enumerate(as_list(as_object(group).get("hooks"))):
@@ -308,7 +308,7 @@ def _wire_server(part: JsonServer, text: str, layout: OriginalLayout) -> tuple[s
         for depth in range(len(part.path)):
             text, layout = containers.container(text, part.path[: depth + 1], {}, layout)
         return containers.add(text, part.path, SERVER, part.entry, layout)
-    current = json_edit.value_at(text, path)
+    current = value_at(text, path)
     _check_server(current)
     for key, value in _needed(current, part.entry, part.vital).items():
         if current.get(key) != value:
@@ -349,10 +349,10 @@ def _needed(current: Any, entry: dict[str, Any], vital: tuple[str, ...]) -> dict
 def _delete_handler(text: str, path: Path, layout: OriginalLayout) -> str:
     """Take out a handler, the group that held nothing else, and a list that was made for it."""
     text = json_edit.delete(text, path, containers.empty(layout, path[:-1]))
-    if len(path) > 3 and json_edit.value_at(text, path[:-1]) == []:
+    if len(path) > 3 and value_at(text, path[:-1]) == []:
         text = json_edit.delete(text, path[:-2], containers.empty(layout, path[:-3]))
     event = path[:2]
-    if event in layout.made and json_edit.value_at(text, event) == []:
+    if event in layout.made and value_at(text, event) == []:
         text = containers.unmade(text, event, layout)
     return text
 
@@ -363,9 +363,9 @@ def _without_our_containers(
     """The text without containers that were made for us and are empty now."""
     for depth in range(len(innermost), 0, -1):
         path = innermost[:depth]
-        if path in layout.made and json_edit.value_at(text, path) == {}:
+        if path in layout.made and value_at(text, path) == {}:
             text = containers.unmade(text, path, layout)
-    if layout.blank is not None and json_edit.value_at(text, ()) == json_edit.value_at(seed, ()):
+    if layout.blank is not None and value_at(text, ()) == value_at(seed, ()):
         return layout.blank
     return text
 

@@ -54,14 +54,3 @@ def renewed(history: Iterable[Given], standing: Standing, now_ms: int) -> tuple[
         after.append(given)
     after += [Given(*name, now_ms) for name in sorted(standing) if name not in going_on]
     return tuple(after)
-
-
-def encode_givings(history: Iterable[Given]) -> bytes:
-    """The history as its file says it, one a line."""
-    rows = ",\n".join(msgspec.json.encode(given).decode() for given in history)
-    return f"[\n{rows}\n]\n".encode() if rows else b"[]\n"
-
-
-def decode_givings(data: bytes) -> tuple[Given, ...]:
-    """The history of a file; raises ValueError where it holds none."""
-    return msgspec.json.decode(data, type=tuple[Given, ...])

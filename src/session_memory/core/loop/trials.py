@@ -40,15 +40,3 @@ def under_trial(trials: Iterable[Trial]) -> dict[str, Trial]:
 def section_id(pattern_id: str) -> str:
     """The id of the section that gives a pattern; hooks record what they gave by it."""
     return f"pattern:{pattern_id}"
-
-
-def encode_trials(trials: Iterable[Trial]) -> bytes:
-    """The trials as their file says them, oldest first, one a line for readers of diffs."""
-    ordered = sorted(trials, key=lambda trial: (trial.started_at, trial.pattern_id))
-    rows = ",\n".join(msgspec.json.encode(trial).decode() for trial in ordered)
-    return f"[\n{rows}\n]\n".encode() if rows else b"[]\n"
-
-
-def decode_trials(data: bytes) -> tuple[Trial, ...]:
-    """The trials of a file; raises ValueError where it holds none."""
-    return msgspec.json.decode(data, type=tuple[Trial, ...])

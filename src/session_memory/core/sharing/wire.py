@@ -68,9 +68,6 @@ Level = Literal["numbers", "lessons", "sessions"]
 LEVELS: tuple[Level, ...] = ("numbers", "lessons", "sessions")
 """Each level holds the ones before it."""
 
-ItemKind = Literal[
-    "usage", "effect", "session", "digest", "observation", "cure", "rule", "memory", "events"
-]
 LEVEL_OF: dict[str, Level] = {
     "usage": "numbers",
     "effect": "numbers",
@@ -196,7 +193,7 @@ class Item(msgspec.Struct, frozen=True):
     """One shared thing, as its owner's device sends it."""
 
     kind: str
-    """One of `ItemKind`; a text, so that a hub can refuse a kind it does not know by itself."""
+    """One of `LEVEL_OF`; a text, so that a hub can refuse a kind it does not know by itself."""
     key: str
     """`hashes.item_key`: which thing it is, in all its versions."""
     hash: str
