@@ -106,7 +106,8 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         if not self.data.exists():
             self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust",
-                      "-E", "UTF8", "--locale=C", "--no-sync")  # fmt: skip
+                      "-E", "UTF8", "--locale=C", "--no-sync",
+                      "--wal-segsize=1")  # fmt: skip  # megabyte: each is written whole at first
         self.start()
 
     @property
