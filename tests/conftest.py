@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ AGENT_VARIABLES = (
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 MEMORY_DISK = Path("/dev/shm")
-MEMORY_NEEDED = 1 << 30
+MEMORY_NEEDED = 2 << 30
 
 # Without compiled modules every child process compiles all of ours again, which takes longer than
 # most tests, and pytest rewrites every test file at each run.
@@ -55,8 +56,11 @@ def _is_usable(disk: Path) -> bool:
 
 # Tests wait for a disk thousands of times (every commit is an fsync), and not for memory.
 # What must survive a power cut is tested by refusing, cutting and ordering writes, on any disk.
+# The same goes for what tests, and the servers and browsers that they start, put into TMPDIR.
 if _is_usable(MEMORY_DISK):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
+    os.environ.setdefault("TMPDIR", str(MEMORY_DISK))
+    tempfile.tempdir = None  # it is looked up again
 
 
 NAMES = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})

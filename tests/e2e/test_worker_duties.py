@@ -19,6 +19,16 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.model_server import ModelServer, Part, Play
 
 
+# The program, but a model that failed is asked again at once.
+IMPATIENT = """
+import sys
+from session_memory.model import retry
+retry.DELAYS_S = (0.0,) * len(retry.DELAYS_S)
+from session_memory.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     place = tmp_path / "shop"
@@ -167,7 +177,7 @@ def test_a_session_starts_without_waiting_for_the_pipeline(
 ) -> None:
     before = session(repository)
     before.write(agent_home)
-    words = [sys.executable, "-m", "session_memory", "worker", "run"]
+    words = [sys.executable, "-c", IMPATIENT, "worker", "run"]
     state().mkdir(parents=True)
     (state() / "hook.json").write_text(json.dumps({"worker": words}), encoding="utf-8")
     current = session(repository, seed=2)

@@ -16,8 +16,10 @@ import psutil
 import pytest
 from tests.fleet.commands import WAIT_S, environment, run, sessions_of, start, until
 
+from session_memory.fleet import engine
 from session_memory.fleet.engine import connected
 from session_memory.fleet.location import Location
+from session_memory.testing.command import run_command
 
 SUBJECT = ["-days", "2", "-nodes", "-newkey", "rsa:2048", "-subj"]
 
@@ -85,14 +87,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         options = tuple(word for part in files for word in (f"--tls-{part}", files[part]))
         yield Cluster(address, options, folder, nannies)
     finally:
-        for process in reversed(started):
-            process.send_signal(signal.SIGTERM)
-        for process in reversed(started):
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        for process in started:  # Dask's own processes: asked to end, they take seconds for it
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     until(
         lambda: not sessions_of(*(process.pid for process in started)), "the end of all processes"
     )
@@ -126,10 +123,14 @@ def test_who_has_no_certificate_is_told_so(cluster: Cluster, home: Path) -> None
 
 
 @pytest.mark.rows("FLT-06")
-def test_a_scheduler_that_is_not_there_is_an_error_with_a_hint(home: Path) -> None:
+def test_a_scheduler_that_is_not_there_is_an_error_with_a_hint(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CONNECT_S", 0.2)  # it would be asked again for ten seconds
     words = ("fleet", "detect", "--from", str(home / "parquet"), "--scheduler")
-    output = run(home, *words, "tcp://127.0.0.1:9", code=1)
-    assert "cannot reach the scheduler" in output and "is it running" in output
+    done = run_command(*words, "tcp://127.0.0.1:9", environ=environment(home))
+    assert done.returncode == 1
+    assert "cannot reach the scheduler" in done.stderr and "is it running" in done.stderr
 
 
 @pytest.mark.rows("FLT-07")

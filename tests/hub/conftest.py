@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from psycopg_pool import base
 from tests.hub.team import Team
 from tests.servers import *  # noqa: F403  # fixtures
 from tests.servers import storage
@@ -23,8 +24,10 @@ def texts(tmp_path: Path) -> Texts:
 
 
 @pytest.fixture
-def hub(database: str, texts: Texts) -> Iterator[Hub]:
+def hub(database: str, texts: Texts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A hub with an empty database."""
+    # Else a test that stops the database waits a second or two for the pool to try it again.
+    monkeypatch.setattr(base.AttemptWithBackoff, "INITIAL_DELAY", 0.05)
     with open_pool(database, size=8) as pool:
         yield Hub(pool, texts)
 

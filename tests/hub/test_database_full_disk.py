@@ -21,8 +21,10 @@ from session_memory.hub.erase import finish
 from session_memory.testing.postgres_server import PostgresServer
 
 resource = pytest.importorskip("resource", reason="limits on files are those of Unix")
-WITH_A_JOURNAL_FILE = 17_000_000
-"""PostgreSQL's own journal has files of 16 MiB, which it makes at once."""
+WITH_A_JOURNAL_FILE = 2_000_000
+"""PostgreSQL's own journal has files of 1 MiB here, which it makes at once."""
+SESSIONS = 16
+"""So many that what is stored of them does not fit into such a file."""
 
 
 @contextmanager
@@ -75,7 +77,7 @@ def test_a_full_database_refuses_a_push_whole_and_takes_it_later(
     ann.push(ann.events("s", "hello world"))
     before = content(database)
     words = " ".join(f"w{n}" for n in range(3_400))
-    large = ann.batch(*(ann.events(f"t{n}", f"{words} {n}") for n in range(90)))
+    large = ann.batch(*(ann.events(f"t{n}", f"{words} {n}") for n in range(SESSIONS)))
     with room(WITH_A_JOURNAL_FILE):
         restart(postgres)
     try:
@@ -85,6 +87,6 @@ def test_a_full_database_refuses_a_push_whole_and_takes_it_later(
     finally:
         restart(postgres)
     assert content(database) == before
-    assert ann.post("/v1/push", large).value(wire.Pushed).taken == 90
+    assert ann.post("/v1/push", large).value(wire.Pushed).taken == SESSIONS
     assert ann.post("/v1/push", large).value(wire.Pushed).taken == 0
     assert miscounted(database) == []

@@ -41,6 +41,13 @@ sys.argv = ["flush", *sys.argv[1:]]
 import runpy
 runpy.run_module("session_memory.journal.flush", run_name="__main__")
 """
+# The same program, but a model that failed is asked again at once.
+IMPATIENT = """
+import runpy, sys, time
+time.sleep = lambda seconds: None
+sys.argv = ["flush", *sys.argv[1:]]
+runpy.run_module("session_memory.journal.flush", run_name="__main__")
+"""
 
 
 def project(home: Path) -> Path:
@@ -49,9 +56,11 @@ def project(home: Path) -> Path:
     return root
 
 
-def flush(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def flush(
+    root: Path, *arguments: str, program: tuple[str, str] = ("-m", "session_memory.journal.flush")
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "session_memory.journal.flush", *arguments],
+        [sys.executable, *program, *arguments],
         cwd=root,
         capture_output=True,
         text=True,
@@ -269,7 +278,7 @@ def test_text_before_an_error_is_not_in_the_entry_of_the_next_attempt(
     plays = [Play("error_event", "LEAKED once"), Play("cut", "LEAKED twice"), Play(text="whole")]
     with ModelServer(plays) as server:
         with_model(root, server, monkeypatch, JOURNAL_ATTEMPTS="3")
-        flush(root, str(context), "s1")
+        flush(root, str(context), "s1", program=("-c", IMPATIENT))
     assert len(server.requests) == 3
     assert not journal(root).compile_log.exists()
     assert [entry.content for entry in said(root)] == ["whole"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import select
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -172,14 +174,23 @@ open({pids!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watches processes as Linux does")
 @pytest.mark.parametrize("then", ["time.sleep(600)", f"print({json.dumps(RESULT)!r})"])
 def test_neither_the_agent_nor_what_it_started_outlives_the_call(
-    stage: Stage, tmp_path: Path, then: str
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
     pids = tmp_path / "pids"
     model = stage.claude(FORK.format(pids=str(pids), then=then))
 
+    class Started(subprocess.Popen[bytes]):
+        """Its time is counted from when it has started a process of its own, however slowly."""
+
+        def wait(self, timeout: float | None = None) -> int:
+            while self.poll() is None and not (pids.exists() and pids.read_text()):
+                time.sleep(0.005)
+            return super().wait(timeout)
+
     if "600" in then:
+        monkeypatch.setattr(subprocess, "Popen", Started)
         with pytest.raises(CallFailed) as caught:
-            model.ask(msgspec.structs.replace(REQUEST, timeout_s=4))
+            model.ask(msgspec.structs.replace(REQUEST, timeout_s=0.2))
         assert caught.value.kind == "timeout"
     else:
         assert model.ask(REQUEST).text == "it is a test"

@@ -81,7 +81,7 @@ class ModelServer:
         """A slow answer waits for it; leaving the block sets it, so that nothing hangs."""
         handler = type("Handler", (_Handler,), {"stage": self})
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
     @property
     def url(self) -> str:
@@ -128,6 +128,7 @@ class ModelServer:
 
 class _Handler(BaseHTTPRequestHandler):
     stage: ModelServer
+    disable_nagle_algorithm = True  # else a client may wait 40 ms between two parts of an answer
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing on standard error."""

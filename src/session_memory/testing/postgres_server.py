@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -27,6 +28,8 @@ SETTINGS = {
     "deadlock_timeout": "200ms",
 }
 START_SECONDS = 60
+PORTS = range(20_000, 32_000)
+"""Below those that Linux (from 32768), macOS and Windows (from 49152) give to connections."""
 
 
 def postgres_binaries() -> Path | None:
@@ -46,10 +49,18 @@ def _version(path: Path) -> float:
 
 
 def free_port() -> int:
-    """A free port of the loopback."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port of the loopback, and none that a connection is given by the system.
+
+    A server that was killed would find one of those taken when it is started again.
+    """
+    while True:
+        port = PORTS.start + secrets.randbelow(len(PORTS))  # `random` is seeded alike in tests
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 def end_with_parent() -> None:
@@ -95,7 +106,8 @@ class PostgresServer:
         self._process: subprocess.Popen[bytes] | None = None
         if not self.data.exists():
             self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust",
-                      "-E", "UTF8", "--locale=C", "--no-sync")  # fmt: skip
+                      "-E", "UTF8", "--locale=C", "--no-sync",
+                      "--wal-segsize=1")  # fmt: skip  # megabyte: each is written whole at first
         self.start()
 
     @property
@@ -116,7 +128,7 @@ class PostgresServer:
                 raise RuntimeError((self.directory / "log").read_text(errors="replace")[-2000:])
             if self._process is None or self._process.poll() is not None:
                 self._launch()  # processes of a server that was killed have not all ended yet
-            time.sleep(0.05)
+            time.sleep(0.01)
 
     @property
     def pid(self) -> int:

@@ -72,8 +72,7 @@ class S3Server:
                 [self._binary, "server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
                  f"-dir={self.directory}", f"-s3.config={self.directory / 's3.json'}",
                  "-master.telemetry=false", "-volume.max=200", "-master.volumeSizeLimitMB=64",
-                 # The only server of its cluster waits as long for others after it was killed.
-                 "-master.electionTimeout=1s", "-master.heartbeatInterval=100ms",
+                 "-master.peers=none",  # else it waits for others, each time it is started
                  "-s3.port.iceberg=0", "-s3.port.lance=0",  # fixed ports, of which there is one
                  *ports],
                 stdout=log, stderr=log, cwd=self.directory, preexec_fn=end_with_parent,  # noqa: PLW1509
@@ -83,7 +82,7 @@ class S3Server:
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError((self.directory / "log").read_text(errors="replace")[-2000:])
-            time.sleep(0.1)
+            time.sleep(0.02)
 
     def _answers(self) -> bool:
         try:
@@ -111,7 +110,7 @@ class S3Server:
                 ended = self._process is None or self._process.poll() is not None
                 if ended or time.monotonic() > deadline:
                     raise
-                time.sleep(0.2)
+                time.sleep(0.02)
 
     def config(self) -> S3Config:
         """The same as `environment`, as obstore takes it."""
