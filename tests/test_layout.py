@@ -27,8 +27,8 @@ OF_NO_MODULE = {
 TESTED_ELSEWHERE: dict[str, str] = {
     "adapters/gather": "adapters/test_common",
     "adapters/places": "adapters/test_registry",
-    "adapters/wiring/client": "install/test_plan_clients",
-    "adapters/wiring/parts": "install/test_plan_clients",
+    "adapters/shared_wiring/client": "install/test_plan_clients",
+    "adapters/shared_wiring/parts": "install/test_plan_clients",
     "cli/import": "export/test_importer_refusals",
     "cli/mcp": "mcp/test_stdio",
     "cli/measure": "measure/test_guard_use",
@@ -92,7 +92,7 @@ def name_of(module: Path) -> str:
     redaction rules, each of which brings its own samples.
     """
     *folders, stem = module.relative_to(SOURCE).with_suffix("").parts
-    if folders[:1] == ["adapters"] and len(folders) == 2 and folders[1] != "wiring":
+    if folders[:1] == ["adapters"] and len(folders) == 2 and folders[1] != "shared_wiring":
         return f"adapters/{folders[1]}"
     if stem == "__init__" and folders:
         stem = folders[-1]

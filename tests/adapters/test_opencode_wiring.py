@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.adapters.opencode import wiring as opencode
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.launchers import Launchers
 
 NODE = shutil.which("node")
 # What OpenCode 1.18.33 does with a plug-in, as far as ours looks at it.

@@ -15,7 +15,7 @@ from tests.install.machine import Machine, commands
 
 from session_memory import audit
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.commands import hook_words
+from session_memory.adapters.shared_wiring.commands import hook_words
 from session_memory.cli import init
 
 TOKEN = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"

@@ -15,10 +15,10 @@ from tests.install.configs import CLAUDE_SETTINGS, CODEX_CONFIG, LIVED_IN
 from tests.install.machine import Machine
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.client import InstallContext
-from session_memory.adapters.wiring.json_edit import insert, replace
-from session_memory.adapters.wiring.json_text import value_at
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.client import InstallContext
+from session_memory.adapters.shared_wiring.json_edit import insert, replace
+from session_memory.adapters.shared_wiring.json_text import value_at
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.distribute import ledger as distributed
 from session_memory.install.ledger import Entry, Ledger
 from session_memory.install.plan import CurrentFile, InstallRequest, plan_init, plan_uninstall

@@ -242,7 +242,7 @@ def test_other_projects_and_repositories_that_ask_for_it_are_left_alone(
 
 
 def test_the_launcher_does_not_start_python_for_a_tool_without_guards(hook: Hook) -> None:
-    from session_memory.adapters.wiring.launchers import Launchers
+    from session_memory.adapters.shared_wiring.launchers import Launchers
     from session_memory.install.hook_files import launcher_text
 
     ours = Launchers("/no/such/python", "-I", hook.hooks, hook.state, hook.home / "data")

@@ -11,7 +11,7 @@ import pytest
 
 from session_memory.__main__ import main
 from session_memory.adapters.registry import built_in
-from session_memory.adapters.wiring.commands import hook_line, server_words
+from session_memory.adapters.shared_wiring.commands import hook_line, server_words
 
 ROOTS = {
     "claude": ".claude",

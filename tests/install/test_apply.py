@@ -10,8 +10,8 @@ import pytest
 from tests.install.configs import LIVED_IN
 from tests.install.machine import Machine
 
-from session_memory.adapters.wiring.client import InstallContext
-from session_memory.adapters.wiring.launchers import find_launchers
+from session_memory.adapters.shared_wiring.client import InstallContext
+from session_memory.adapters.shared_wiring.launchers import find_launchers
 from session_memory.install import files
 from session_memory.install.apply import InstallResult, apply_init, apply_uninstall
 from session_memory.install.ledger import installing

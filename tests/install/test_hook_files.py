@@ -13,7 +13,7 @@ import pytest
 from tests.install.machine import Machine
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.launchers import Launchers, find_launchers, is_passing
+from session_memory.adapters.shared_wiring.launchers import Launchers, find_launchers, is_passing
 from session_memory.hooks import entry
 from session_memory.install import hook_files
 from session_memory.paths import find_paths

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.test_doctor import wired
 from tests.install.machine import Machine
 
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.cli import wiring
 from session_memory.install import live
 

@@ -18,8 +18,8 @@ from session_memory.adapters.droid import wiring as droid
 from session_memory.adapters.gemini import wiring as gemini
 from session_memory.adapters.grok import wiring as grok
 from session_memory.adapters.qwen import wiring as qwen
-from session_memory.adapters.wiring.commands import hook_words
-from session_memory.adapters.wiring.json_text import value_at
+from session_memory.adapters.shared_wiring.commands import hook_words
+from session_memory.adapters.shared_wiring.json_text import value_at
 
 
 def server(machine: Machine, **more: Any) -> dict[str, Any]:

@@ -16,8 +16,8 @@ import msgspec
 
 if TYPE_CHECKING:
     from session_memory.adapters.common import Adapter, Discover, Parse, Read
-    from session_memory.adapters.wiring.client import Client
-    from session_memory.adapters.wiring.package import Package
+    from session_memory.adapters.shared_wiring.client import Client
+    from session_memory.adapters.shared_wiring.package import Package
 
 AGENT_NAME = r"[a-z][a-z0-9_-]*"
 """What an agent may be called: the name is a word in command lines and in the configuration."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from session_memory.adapters.common import Adapter
-    from session_memory.adapters.wiring.client import Client
+    from session_memory.adapters.shared_wiring.client import Client
 
 GROUP = "session_memory.adapters"
 ENTRY_POINTS_CAP = 1024 * 1024

@@ -9,8 +9,8 @@ from functools import partial
 import msgspec
 
 from session_memory.adapters.registry import clients
-from session_memory.adapters.wiring.client import InstallContext
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.client import InstallContext
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.cli import wiring
 from session_memory.cli.app import App
 from session_memory.cli.doctor_guards import table_state

@@ -8,10 +8,10 @@ from typing import Literal
 import msgspec
 
 from session_memory.adapters.registry import agents
-from session_memory.adapters.wiring.client import Client, InstallContext
-from session_memory.adapters.wiring.json_text import is_blank
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks, WholeFile, our_handlers
+from session_memory.adapters.shared_wiring.client import Client, InstallContext
+from session_memory.adapters.shared_wiring.json_text import is_blank
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks, WholeFile, our_handlers
 from session_memory.cli.app import App
 from session_memory.cli.output import counted
 from session_memory.cli.store import reading

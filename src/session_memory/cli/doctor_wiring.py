@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from session_memory.adapters.registry import clients
-from session_memory.adapters.wiring.client import Client
+from session_memory.adapters.shared_wiring.client import Client
 from session_memory.cli import wiring
 from session_memory.cli.app import App
 from session_memory.cli.doctor_guards import guard_checks

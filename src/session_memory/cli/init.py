@@ -13,8 +13,8 @@ import click
 
 from session_memory.adapters.registry import agents as all_agents
 from session_memory.adapters.registry import clients
-from session_memory.adapters.wiring.client import InstallContext
-from session_memory.adapters.wiring.launchers import Launchers, is_passing
+from session_memory.adapters.shared_wiring.client import InstallContext
+from session_memory.adapters.shared_wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.init_model import ask_about_model

@@ -8,9 +8,8 @@ import click
 import msgspec
 
 from session_memory.adapters.registry import agents, clients
-from session_memory.adapters.unread import SeenAgent, seen_unread
-from session_memory.adapters.wiring.client import Files
-from session_memory.adapters.wiring.parts import (
+from session_memory.adapters.shared_wiring.client import Files
+from session_memory.adapters.shared_wiring.parts import (
     JsonHooks,
     JsonServer,
     Part,
@@ -18,6 +17,7 @@ from session_memory.adapters.wiring.parts import (
     TomlServer,
     WholeFile,
 )
+from session_memory.adapters.unread import SeenAgent, seen_unread
 from session_memory.cli import wiring
 from session_memory.cli.agents import Agent, find_agents
 from session_memory.cli.app import App

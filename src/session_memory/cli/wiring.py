@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from session_memory.adapters import registry
-from session_memory.adapters.wiring.client import Client, InstallContext
-from session_memory.adapters.wiring.launchers import Launchers, find_launchers
-from session_memory.adapters.wiring.policies import SystemPlaces
+from session_memory.adapters.shared_wiring.client import Client, InstallContext
+from session_memory.adapters.shared_wiring.launchers import Launchers, find_launchers
+from session_memory.adapters.shared_wiring.policies import SystemPlaces
 from session_memory.cli.app import App
 from session_memory.cli.output import Meaning, one_line, paint, safe
 from session_memory.errors import Refused

@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.adapters.wiring import commands, parts
-from session_memory.adapters.wiring.client import Approvals, Client, InstallContext
-from session_memory.adapters.wiring.launchers import Launchers, is_passing
-from session_memory.adapters.wiring.parts import SERVER
+from session_memory.adapters.shared_wiring import commands, parts
+from session_memory.adapters.shared_wiring.client import Approvals, Client, InstallContext
+from session_memory.adapters.shared_wiring.launchers import Launchers, is_passing
+from session_memory.adapters.shared_wiring.parts import SERVER
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import Refused

@@ -16,10 +16,10 @@ from typing import Any, Literal
 import msgspec
 
 from session_memory.adapters.registry import agents, clients
-from session_memory.adapters.wiring.client import Client, InstallContext
-from session_memory.adapters.wiring.json_text import as_list, as_object
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks, WholeFile
+from session_memory.adapters.shared_wiring.client import Client, InstallContext
+from session_memory.adapters.shared_wiring.json_text import as_list, as_object
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks, WholeFile
 from session_memory.atomic_files import replace_file
 from session_memory.file_names import name_to_text
 from session_memory.guards.table import FILE

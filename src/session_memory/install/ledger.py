@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.adapters.wiring.containers import OriginalLayout
+from session_memory.adapters.shared_wiring.containers import OriginalLayout
 from session_memory.atomic_files import replace_file
 from session_memory.errors import Refused
 from session_memory.paths import private_dir

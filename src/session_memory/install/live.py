@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.commands import SERVER_OPTIONS
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.commands import SERVER_OPTIONS
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.install.checks import Check
 from session_memory.store import open_store
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from session_memory.adapters.wiring import json_text, parts, toml_edit
-from session_memory.adapters.wiring.client import Approvals, Client, InstallContext, Switch
-from session_memory.adapters.wiring.containers import OriginalLayout
-from session_memory.adapters.wiring.json_text import as_object, value_at
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import (
+from session_memory.adapters.shared_wiring import json_text, parts, toml_edit
+from session_memory.adapters.shared_wiring.client import Approvals, Client, InstallContext, Switch
+from session_memory.adapters.shared_wiring.containers import OriginalLayout
+from session_memory.adapters.shared_wiring.json_text import as_object, value_at
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import (
     JsonHooks,
     JsonServer,
     Part,
@@ -21,7 +21,7 @@ from session_memory.adapters.wiring.parts import (
     TomlTables,
     WholeFile,
 )
-from session_memory.adapters.wiring.toml_edit import Name
+from session_memory.adapters.shared_wiring.toml_edit import Name
 from session_memory.errors import Refused
 from session_memory.install.ledger import Entry, Ledger
 

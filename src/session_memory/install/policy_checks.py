@@ -6,11 +6,11 @@ import plistlib
 from collections.abc import Iterable, Iterator
 from xml.parsers.expat import ExpatError
 
-from session_memory.adapters.wiring import json_text, toml_edit
-from session_memory.adapters.wiring.client import Client, InstallContext
-from session_memory.adapters.wiring.json_text import as_object, value_at
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.policies import Block, Settings
+from session_memory.adapters.shared_wiring import json_text, toml_edit
+from session_memory.adapters.shared_wiring.client import Client, InstallContext
+from session_memory.adapters.shared_wiring.json_text import as_object, value_at
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.policies import Block, Settings
 from session_memory.errors import Refused
 from session_memory.install.checks import Check
 from session_memory.plain_files import read_plain

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from session_memory.adapters.wiring import commands, parts
-from session_memory.adapters.wiring.client import Client, InstallContext
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring import commands, parts
+from session_memory.adapters.shared_wiring.client import Client, InstallContext
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.errors import Refused
 from session_memory.install.checks import Check
 from session_memory.install.ledger import Ledger

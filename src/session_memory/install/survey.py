@@ -6,7 +6,7 @@ import os
 import shutil
 
 from session_memory.adapters import registry
-from session_memory.adapters.wiring.client import Client, InstallContext
+from session_memory.adapters.shared_wiring.client import Client, InstallContext
 from session_memory.errors import Refused, UsageError
 
 

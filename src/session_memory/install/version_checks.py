@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from session_memory.adapters.wiring.client import Client
+from session_memory.adapters.shared_wiring.client import Client
 from session_memory.install.checks import Check
 
 

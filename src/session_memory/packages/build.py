@@ -11,8 +11,8 @@ import msgspec
 from session_memory import __version__
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.registry import agents, built_in
-from session_memory.adapters.wiring.client import InstallContext
-from session_memory.adapters.wiring.package import (
+from session_memory.adapters.shared_wiring.client import InstallContext
+from session_memory.adapters.shared_wiring.package import (
     NAME,
     Package,
     PackageCommand,
@@ -20,7 +20,7 @@ from session_memory.adapters.wiring.package import (
     PackageLaunchers,
     with_head,
 )
-from session_memory.adapters.wiring.parts import (
+from session_memory.adapters.shared_wiring.parts import (
     FILE_MARK,
     JsonHooks,
     JsonServer,

@@ -22,7 +22,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
@@ -30,8 +30,8 @@ from session_memory.adapters.wiring.client import (
     json_server,
     usual_root,
 )
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks
 from session_memory.core.schema import Usage
 
 AGENT = Agent(

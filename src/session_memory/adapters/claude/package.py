@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.wiring.package import (
+from session_memory.adapters.shared_wiring.package import (
     HOOKS,
     MCP,
     NAME,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters.claude import AGENT
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
@@ -16,10 +16,10 @@ from session_memory.adapters.wiring.client import (
     json_server,
     usual_root,
 )
-from session_memory.adapters.wiring.json_text import as_list, as_object
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import SERVER, JsonHooks
-from session_memory.adapters.wiring.policies import Block, ReadSettings, Settings, switches
+from session_memory.adapters.shared_wiring.json_text import as_list, as_object
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import SERVER, JsonHooks
+from session_memory.adapters.shared_wiring.policies import Block, ReadSettings, Settings, switches
 
 # Without a time-out of their own all SessionEnd hooks share 1.5 s.
 EVENTS = {

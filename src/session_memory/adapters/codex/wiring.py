@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters.codex import AGENT
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Approvals,
     Client,
     Files,
@@ -18,9 +18,9 @@ from session_memory.adapters.wiring.client import (
     command_server,
     usual_root,
 )
-from session_memory.adapters.wiring.json_text import Path, as_list, as_object, value_at
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import (
+from session_memory.adapters.shared_wiring.json_text import Path, as_list, as_object, value_at
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import (
     SERVER,
     JsonHooks,
     TomlNotify,
@@ -29,7 +29,7 @@ from session_memory.adapters.wiring.parts import (
     TomlTables,
     our_handlers,
 )
-from session_memory.adapters.wiring.policies import Block, ReadSettings, switches
+from session_memory.adapters.shared_wiring.policies import Block, ReadSettings, switches
 
 # Codex gives a SessionEnd hook 3 s at most and complains of more.
 EVENTS = {

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from session_memory.adapters.copilot import AGENT
-from session_memory.adapters.wiring import commands
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring import commands
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
     json_server,
     usual_root,
 )
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import Handler, JsonHooks, Part
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import Handler, JsonHooks, Part
 
 EVENTS = ("sessionStart", "sessionEnd", "agentStop", "subagentStop", "preCompact")
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 
 from session_memory.adapters.cursor import AGENT
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
     json_server,
     usual_root,
 )
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import Handler, JsonHooks
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import Handler, JsonHooks
 
 # An event that a version does not know is passed over.
 EVENTS = ("sessionStart", "sessionEnd", "stop", "preCompact")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from session_memory.adapters.droid import AGENT
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
@@ -13,8 +13,8 @@ from session_memory.adapters.wiring.client import (
     json_server,
     usual_root,
 )
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks
 
 EVENTS = {"SessionStart": 10, "SessionEnd": 10, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
 

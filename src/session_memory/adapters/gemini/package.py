@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from session_memory.adapters.wiring.package import (
+from session_memory.adapters.shared_wiring.package import (
     HOOKS,
     NAME,
     SKILL,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from session_memory.adapters.gemini import AGENT
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
@@ -14,9 +14,9 @@ from session_memory.adapters.wiring.client import (
     claude_groups,
     json_server,
 )
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks
-from session_memory.adapters.wiring.policies import (
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks
+from session_memory.adapters.shared_wiring.policies import (
     Block,
     ReadSettings,
     server_lists,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from session_memory.adapters.grok import AGENT
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
@@ -13,8 +13,8 @@ from session_memory.adapters.wiring.client import (
     command_server,
     usual_root,
 )
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks, TomlServer
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks, TomlServer
 
 # Grok passes nothing on that a hook prints at a session's start, but what one prints after a tool.
 EVENTS = {

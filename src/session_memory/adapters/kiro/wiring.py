@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from session_memory.adapters.kiro import AGENT
-from session_memory.adapters.wiring.client import Client, Files, InstallContext, json_server
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.client import Client, Files, InstallContext, json_server
+from session_memory.adapters.shared_wiring.launchers import Launchers
 
 
 def root(context: InstallContext) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from session_memory.adapters.wiring.package import (
+from session_memory.adapters.shared_wiring.package import (
     NAME,
     SKILL,
     Package,

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters.opencode import AGENT
-from session_memory.adapters.wiring.client import Client, Files, InstallContext, Switch
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import SERVER, JsonServer, WholeFile
-from session_memory.adapters.wiring.policies import Block, ReadSettings, switches
+from session_memory.adapters.shared_wiring.client import Client, Files, InstallContext, Switch
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import SERVER, JsonServer, WholeFile
+from session_memory.adapters.shared_wiring.policies import Block, ReadSettings, switches
 
 EVENTS = ("session.created", "session.idle", "session.compacted", "session.deleted")
 

@@ -6,9 +6,9 @@ import json
 import os
 
 from session_memory.adapters.pi import AGENT
-from session_memory.adapters.wiring.client import Client, Files, InstallContext, usual_root
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import WholeFile
+from session_memory.adapters.shared_wiring.client import Client, Files, InstallContext, usual_root
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import WholeFile
 
 EVENTS = {
     "session_start": "session_start",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from session_memory.adapters.gemini.wiring import FILE, SWITCHES, settings_blocks
 from session_memory.adapters.qwen import AGENT
-from session_memory.adapters.wiring.client import (
+from session_memory.adapters.shared_wiring.client import (
     Client,
     Files,
     InstallContext,
@@ -15,9 +15,9 @@ from session_memory.adapters.wiring.client import (
     json_server,
     usual_root,
 )
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks
-from session_memory.adapters.wiring.policies import Block, ReadSettings
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks
+from session_memory.adapters.shared_wiring.policies import Block, ReadSettings
 
 # In milliseconds.
 EVENTS = {

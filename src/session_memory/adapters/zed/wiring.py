@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from session_memory.adapters.wiring.client import Client, Files, InstallContext, json_server
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.client import Client, Files, InstallContext, json_server
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.adapters.zed import AGENT
 
 

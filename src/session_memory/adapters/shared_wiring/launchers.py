@@ -22,8 +22,8 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.adapters.wiring import commands
-from session_memory.adapters.wiring.parts import PLACE_VARIABLES
+from session_memory.adapters.shared_wiring import commands
+from session_memory.adapters.shared_wiring.parts import PLACE_VARIABLES
 from session_memory.paths import HOME_VARIABLE, Paths, find_paths
 
 

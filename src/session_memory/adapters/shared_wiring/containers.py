@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.wiring import json_edit
-from session_memory.adapters.wiring.json_text import Path, value_at
+from session_memory.adapters.shared_wiring import json_edit
+from session_memory.adapters.shared_wiring.json_text import Path, value_at
 from session_memory.errors import Refused
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.wiring.json_text import as_list, as_object
+from session_memory.adapters.shared_wiring.json_text import as_list, as_object
 from session_memory.errors import Refused
 from session_memory.regex_cache import compiled
 

@@ -8,9 +8,9 @@ import pytest
 from tests.packages.test_build import WITH_HOOKS, hooks_of
 
 from session_memory.adapters.registry import built_in
-from session_memory.adapters.wiring.client import InstallContext
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks
+from session_memory.adapters.shared_wiring.client import InstallContext
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import JsonHooks
 
 
 @pytest.mark.rows("PKG-01")

@@ -13,13 +13,13 @@ from tests.install.configs import LIVED_IN
 from tests.install.machine import WIRED, Machine
 
 from session_memory.adapters.codex.wiring import trust
-from session_memory.adapters.wiring.commands import (
+from session_memory.adapters.shared_wiring.commands import (
     is_hook,
     is_hook_line,
     is_server,
     powershell_line,
 )
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.install.files import BACKUP
 
 LAUNCHER = "/home/dev/.local/share/session-memory/hooks/session-memory-hook"

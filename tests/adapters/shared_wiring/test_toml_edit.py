@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters.wiring import toml_edit
+from session_memory.adapters.shared_wiring import toml_edit
 from session_memory.errors import Refused
 
 NAME = ("mcp_servers", "session-memory")

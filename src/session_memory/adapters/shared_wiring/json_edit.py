@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.wiring.json_text import Child, Node, Path, find, scan, skip
+from session_memory.adapters.shared_wiring.json_text import Child, Node, Path, find, scan, skip
 from session_memory.errors import Refused
 from session_memory.regex_cache import compiled
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.wiring import commands
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring import commands
+from session_memory.adapters.shared_wiring.launchers import Launchers
 
 NAME = "session-memory"
 HOOKS, MCP, SKILL = "hooks/hooks.json", ".mcp.json", f"skills/{NAME}/SKILL.md"

@@ -10,9 +10,15 @@ from typing import Any, Literal
 import msgspec
 
 from session_memory.adapters.agent import Agent
-from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import Handler, JsonServer, Part, TomlRenames, TomlTables
-from session_memory.adapters.wiring.policies import Block, ReadSettings, SystemPlaces
+from session_memory.adapters.shared_wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.parts import (
+    Handler,
+    JsonServer,
+    Part,
+    TomlRenames,
+    TomlTables,
+)
+from session_memory.adapters.shared_wiring.policies import Block, ReadSettings, SystemPlaces
 
 Files = dict[str, tuple[Part, ...]]
 """Absolute path to what goes into that file, in order."""

@@ -20,9 +20,9 @@ import pytest
 from tests.install.machine import WIRED, Machine
 
 from session_memory.adapters.opencode import wiring as opencode
-from session_memory.adapters.wiring.commands import server_words
-from session_memory.adapters.wiring.json_text import as_list, as_object
-from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.shared_wiring.commands import server_words
+from session_memory.adapters.shared_wiring.json_text import as_list, as_object
+from session_memory.adapters.shared_wiring.launchers import Launchers
 from session_memory.install import hook_files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="these commands are for a shell")

@@ -10,9 +10,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from session_memory.adapters.wiring import commands, containers, json_edit, toml_edit
-from session_memory.adapters.wiring.containers import OriginalLayout
-from session_memory.adapters.wiring.json_text import Path, as_list, as_object, is_blank, value_at
+from session_memory.adapters.shared_wiring import commands, containers, json_edit, toml_edit
+from session_memory.adapters.shared_wiring.containers import OriginalLayout
+from session_memory.adapters.shared_wiring.json_text import (
+    Path,
+    as_list,
+    as_object,
+    is_blank,
+    value_at,
+)
 from session_memory.errors import Refused
 
 SERVER = "session-memory"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters.wiring.json_edit import delete, insert, inside, replace
-from session_memory.adapters.wiring.json_text import value_at
+from session_memory.adapters.shared_wiring.json_edit import delete, insert, inside, replace
+from session_memory.adapters.shared_wiring.json_text import value_at
 from session_memory.errors import Refused
 
 KEYS = st.sampled_from(["a", "b", "hooks", "x y", 'q"', "ü", "//no", "}"])

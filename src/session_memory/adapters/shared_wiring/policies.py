@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from session_memory.adapters.wiring.json_text import as_list, as_object
-from session_memory.adapters.wiring.parts import SERVER
+from session_memory.adapters.shared_wiring.json_text import as_list, as_object
+from session_memory.adapters.shared_wiring.parts import SERVER
 
 Settings = dict[str, Any]
 ReadSettings = Callable[[str], Settings]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from session_memory.adapters.wiring.json_text import scan
+from session_memory.adapters.shared_wiring.json_text import scan
 from session_memory.errors import Refused
 
 
