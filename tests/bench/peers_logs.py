@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,7 @@ def putting(collections: list[Logs]) -> Callable[[Path], int]:
     def put(home: Path) -> int:
         for logs in collections:
             logs.put(home)
+        os.sync()  # logs are on the disk before a sweep: its first flush must not write them
         return size_of(home)
 
     return put
