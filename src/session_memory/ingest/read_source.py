@@ -111,7 +111,7 @@ class SourceReader(msgspec.Struct):
         pass_ = _Pass(
             adapter,
             file,
-            Reading(0, self.drafter.key, plan.offset),
+            Reading(0, self.drafter.key, plan.offset, adapter.writes_again),
             plan.state,
             plan.offset,
             plan.kind in ("rewritten", "replaced", "reparse"),

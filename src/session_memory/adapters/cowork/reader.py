@@ -187,4 +187,5 @@ def _audit_record(record: Record) -> bytes:
 ADAPTER = msgspec.structs.replace(
     AGENT.adapter(discover=discover, parse=parse, read=read),
     incremental=False,
+    writes_again=True,
 )
