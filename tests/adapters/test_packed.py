@@ -93,6 +93,25 @@ def test_a_packed_log_that_is_cut_later_takes_nothing_away(
 
 
 @pytest.mark.rows("ING-19")
+@pytest.mark.parametrize("flavor", ["claude", "pi", "gemini"])
+def test_a_packed_log_that_says_less_takes_nothing_away(tmp_path: Path, flavor: str) -> None:
+    space = Workspace(tmp_path)
+    path, content = packed_log(space, flavor, ".gz")
+    space.sweep()
+    expected, said = space.dump(), sorted(texts(space))
+    plain = gzip.decompress(content)
+    half, most = plain[: len(plain) // 2], int(len(content) * 0.7)
+    for less in (content[:most], gzip.compress(half), gzip.compress(b"")):
+        path.write_bytes(less)
+        space.sweep()
+        assert sorted(texts(space)) == said
+        assert space.findings() == []
+    path.write_bytes(content)
+    assert space.sweep().failed == []
+    assert space.dump() == expected
+
+
+@pytest.mark.rows("ING-19")
 @pytest.mark.parametrize("flavor", [*FLAVORS, "gemini", "kiro", "cowork", "copilot_chat", "cursor"])
 def test_a_log_of_any_agent_that_is_packed_later_adds_nothing(tmp_path: Path, flavor: str) -> None:
     space = Workspace(tmp_path)
