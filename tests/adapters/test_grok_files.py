@@ -118,6 +118,16 @@ def test_an_empty_stream_of_updates_gives_way_to_the_history(tmp_path: Path) -> 
     assert bundle.missing == {"updates.jsonl (empty)": 1}
 
 
+def test_a_stream_that_was_cut_before_the_conversation_gives_way_to_the_history(
+    tmp_path: Path,
+) -> None:
+    log = talk()
+    hook = {"sessionUpdate": "hook_execution", "event_name": "session_start", "runs": []}
+    first = {"sessionId": log.session_id, "update": hook}
+    log.updates = [{"timestamp": 1, "method": "_x.ai/session/update", "params": first}]
+    assert ("user_prompt", "fix the test") in told(parse_log(log, tmp_path))
+
+
 # --- finding ---
 
 

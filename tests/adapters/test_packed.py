@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +90,46 @@ def test_a_packed_log_that_is_cut_later_takes_nothing_away(
     path.write_bytes(content)
     assert space.sweep().failed == []
     assert space.dump() == expected
+
+
+@pytest.mark.rows("ING-19")
+@pytest.mark.parametrize("flavor", ["claude", "pi", "gemini"])
+def test_a_packed_log_that_says_less_takes_nothing_away(tmp_path: Path, flavor: str) -> None:
+    space = Workspace(tmp_path)
+    path, content = packed_log(space, flavor, ".gz")
+    space.sweep()
+    expected, said = space.dump(), sorted(texts(space))
+    plain = gzip.decompress(content)
+    half, most = plain[: len(plain) // 2], int(len(content) * 0.7)
+    for less in (content[:most], gzip.compress(half), gzip.compress(b"")):
+        path.write_bytes(less)
+        space.sweep()
+        assert sorted(texts(space)) == said
+        assert space.findings() == []
+    path.write_bytes(content)
+    assert space.sweep().failed == []
+    assert space.dump() == expected
+
+
+@pytest.mark.rows("ING-19")
+@pytest.mark.parametrize("flavor", [*FLAVORS, "gemini", "kiro", "cowork", "copilot_chat", "cursor"])
+def test_a_log_of_any_agent_that_is_packed_later_adds_nothing(tmp_path: Path, flavor: str) -> None:
+    space = Workspace(tmp_path)
+    home = space.flavor_home(flavor)
+    BUILDERS[flavor](7, 2).write(home)
+    space.sweep()
+    before = space.dump()
+    for path in [path for path in home.rglob("*.jsonl") if path.is_file()]:
+        info = path.stat()
+        packed = path.with_name(path.name + ".gz")
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        os.utime(packed, ns=(info.st_atime_ns, info.st_mtime_ns))
+        path.unlink()
+    space.sweep()
+    assert space.dump() == before
+    afresh = space.with_store("afresh")
+    afresh.sweep()
+    assert afresh.dump() == before
 
 
 @pytest.mark.rows("ING-19")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 
 import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, Layout, tokens
+from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.testing.workspace import Workspace
 
 
@@ -262,12 +262,14 @@ def test_a_log_rewritten_after_eviction_brings_its_new_events(space: Workspace) 
 
 def test_equal_events_of_a_session_in_two_files_are_numbered_per_file(space: Workspace) -> None:
     """The second of two equal records comes late, in a file whose first one another file owns."""
-    log = ClaudeLog(1)
-    line = json.dumps(log.prompt("again")).encode() + b"\n"
-    put(space, "a.jsonl", line)
-    put(space, "b.jsonl", line)
+    log = CodexLog(1).header().turn().answer("again")
+    one = log.write(space.flavor_home("codex"))
+    lines = one.read_bytes()
+    two = one.with_name(one.name.replace(".jsonl", "-copy.jsonl"))
+    two.write_bytes(lines)
     space.sweep()
-    assert texts(space, log.session_id) == ["again"]
-    put(space, "b.jsonl", line * 2)
+    (session,) = space.sessions()
+    assert texts(space, session) == ["again"]
+    two.write_bytes(lines + lines.splitlines(keepends=True)[-1])
     space.sweep()
-    assert texts(space, log.session_id) == ["again", "again"]
+    assert texts(space, session) == ["again", "again"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import apsw
 import pytest
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog, text_block, tokens
+from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.testing.old_stores import back_to_version_22
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
@@ -287,17 +287,43 @@ def test_a_response_over_two_sweeps_counts_once_with_its_final_figures(space: Wo
 
 def test_equal_events_in_one_file_stay_apart_over_sweeps(space: Workspace) -> None:
     """Records of equal text and time: each is one event, in however many sweeps they come."""
-    log = ClaudeLog(6)
-    row = log.prompt("again")
-    for _ in range(4):
-        log.raw(dict(row))
+    log = CodexLog(6).header().turn().answer("again")
+    path = log.write(space.flavor_home("codex"))
+    *head, line = path.read_bytes().splitlines(keepends=True)
+    assert b"again" in line
     for count in (2, 3, 5):
-        path = log.path(space.claude)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [json.dumps(row) + "\n" for row in log.rows[:count]]
-        path.write_text("".join(lines), encoding="utf-8")
+        path.write_bytes(b"".join(head) + line * count)
         space.sweep()
-        assert texts(space, log) == ["again"] * count
+        (session,) = space.sessions()
+        assert [event.text for event in space.events(session)] == ["again"] * count
+
+
+@pytest.mark.rows("CAP-49")
+@pytest.mark.parametrize("pieces", [1, 2, 3, 9])
+def test_records_that_claude_code_writes_again_count_once(tmp_path: Path, pieces: int) -> None:
+    """Version 2.1 does when an editor opens again: the same records, in another folder."""
+    log = ClaudeLog(6)
+    log.prompt("find the walrus")
+    log.reply(text_block("first"), text_block("second"), usage=tokens(10, 400), streamed=True)
+    log.run("make walrus", "no rule", exit_code=2)
+    once = Workspace(tmp_path / "once")
+    log.write(once.claude)
+    once.sweep()
+    log.rows += [{**row, "cwd": "/elsewhere", "version": "2.1.99"} for row in log.rows]
+    log.say("done", tokens(5, 5))
+    space = Workspace(tmp_path / "again")
+    path = log.write(space.claude)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for piece in range(1, pieces + 1):
+        path.write_bytes(b"".join(lines[: len(lines) * piece // pieces]))
+        space.sweep()
+    assert texts(space, log) == [*texts(once, log), "done"]
+    cost = space.session(log.session_id).cost
+    assert cost.output == once.session(log.session_id).cost.output + 5
+    assert space.findings() == []
+    afresh = space.with_store("afresh")
+    afresh.sweep()
+    assert afresh.dump() == space.dump()
 
 
 def test_times_before_the_epoch_or_out_of_order_do_not_disturb_the_order(space: Workspace) -> None:

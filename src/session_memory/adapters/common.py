@@ -201,11 +201,12 @@ class Adapter(msgspec.Struct, frozen=True):
     open: Callable[[SourceFile], BinaryIO] = lambda file: open_plain(file.path)
     """The bytes that offsets count in; its own where a source is no file but rows of a database."""
     named: Callable[[str], SourceFile | None] = lambda path: source_at(path)
-    """The source that one path is, wherever it lies, without looking at anything around it; None
-    where there is no log of that name. A hook names a path, and the path may be anything."""
+    """The source that one path is, wherever it lies, by itself; hooks name paths of any kind."""
     incremental: bool = True
     """False where a file is rewritten or its order is not that of its bytes: then every change is
     read whole, and `pos` may be any number that orders the events."""
+    writes_again: bool = False
+    """Whether a file may hold a record twice: its equal events of the same time are one."""
 
 
 def read_lines(

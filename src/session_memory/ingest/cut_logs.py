@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.adapters.packed import unpacked_name
+from session_memory.core.cursor import prefix_hashes
 from session_memory.store.port import EventDraft, LostEvent
 
 _CLOSING = b'"}]) \n'
@@ -20,3 +21,14 @@ def is_torn(news: list[EventDraft], lost: LostEvent | None) -> bool:
     if lost is None or len(news) != 1 or (news[0].kind, news[0].at) != (lost.kind, lost.at):
         return False
     return lost.text.encode().startswith(news[0].body.rstrip(_CLOSING))
+
+
+def file_hashes(adapter: Adapter, file: SourceFile, end: int) -> tuple[bytes, bytes]:
+    """Of the two ends of a file up to there: see core.cursor."""
+    with adapter.open(file) as stream:
+
+        def read(offset: int, length: int) -> bytes:
+            stream.seek(offset)
+            return stream.read(length)
+
+        return prefix_hashes(read, end)

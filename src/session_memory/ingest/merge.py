@@ -20,7 +20,11 @@ class Reading(msgspec.Struct):
     """The store's fingerprint key."""
     offset: int
     """Where the pass began; above 0 it continues an earlier one."""
+    writes_again: bool = False
+    """See `Adapter`."""
     counts: dict[tuple[int, int], int] = {}
+    timed: set[tuple[int, int]] = set()
+    """Of an agent that writes records again: the events with a time, by session."""
     seen: set[int] = set()
 
 
@@ -47,10 +51,13 @@ def place(
 
     Equal events of one file (same kind, time and content) are told apart by their number, so that
     a second file with the same events numbers them alike and adds nothing. A read that continues
-    behind `reading.offset` first finds out how many equal ones came before it.
+    behind `reading.offset` first finds out how many equal ones came before it. Where an agent
+    writes records again, what has a time is there once, at its first place.
     """
     bases = [draft.fingerprint for draft in drafts]
     held = lookup(bases)
+    if reading.writes_again:
+        drafts = [draft for draft in drafts if not _is_repeated(session_id, draft, reading, held)]
     numbered: list[int] = []
     for draft in drafts:
         base = draft.fingerprint
@@ -64,6 +71,20 @@ def place(
     if numbered:
         held = {**held, **lookup(numbered)}
     return _sort(session_id, drafts, reading, held, evicted_to)
+
+
+def _is_repeated(
+    session_id: int, draft: EventDraft, reading: Reading, held: dict[int, list[Holder]]
+) -> bool:
+    if draft.at is None:
+        return False
+    name = (session_id, draft.fingerprint)
+    if name in reading.timed:
+        return True
+    reading.timed.add(name)
+    return reading.offset > 0 and any(
+        _is_earlier(holder, session_id, reading) for holder in held.get(draft.fingerprint, ())
+    )
 
 
 def _earlier(

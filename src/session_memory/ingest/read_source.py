@@ -8,7 +8,7 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, SessionPart, SourceFile
 from session_memory.adapters.packed import is_packed
-from session_memory.core.cursor import Cursor, ReadPlan, hashes_of, plan_read, prefix_hashes
+from session_memory.core.cursor import Cursor, ReadPlan, hashes_of, plan_read
 from session_memory.core.facts import Fact
 from session_memory.core.index_text import BEFORE
 from session_memory.core.pauses import Pauses
@@ -16,7 +16,7 @@ from session_memory.errors import AdapterError, StoreDamaged
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import Log
 from session_memory.ingest.counting import add_counts
-from session_memory.ingest.cut_logs import is_torn, only_grows
+from session_memory.ingest.cut_logs import file_hashes, is_torn, only_grows
 from session_memory.ingest.discover import stamp_of
 from session_memory.ingest.drafted import (
     BlockFigures,
@@ -111,7 +111,7 @@ class SourceReader(msgspec.Struct):
         pass_ = _Pass(
             adapter,
             file,
-            Reading(0, self.drafter.key, plan.offset),
+            Reading(0, self.drafter.key, plan.offset, adapter.writes_again),
             plan.state,
             plan.offset,
             plan.kind in ("rewritten", "replaced", "reparse"),
@@ -186,12 +186,22 @@ class SourceReader(msgspec.Struct):
     def _was_cut(self, pass_: _Pass) -> bool:
         """Whether what is left of a replaced file stood in it before, with more behind it."""
         news = pass_.news
-        if not news and (not pass_.own or (pass_.shrunk and only_grows(pass_.adapter, pass_.file))):
+        if pass_.cut:
+            return True
+        shorter = self._is_shorter(pass_) and only_grows(pass_.adapter, pass_.file)
+        if not news and (not pass_.own or shorter):
             return True
         earlier = pass_.reading.seen - pass_.new
         if not (pass_.own and self.writer.holds_beginning(pass_.aside, earlier)):
             return False
         return not news or is_torn(news, self.writer.first_lost(pass_.aside))
+
+    def _is_shorter(self, pass_: _Pass) -> bool:
+        """Whether a replaced file says less than before; a packed one may only be packed better."""
+        if not is_packed(pass_.file.path):
+            return pass_.shrunk
+        ends = {aside.source_id: aside.read_to for aside in self.store.set_aside(pass_.name)}
+        return pass_.end < ends.get(pass_.aside, 0)
 
     def _end_rewritten(self, pass_: _Pass) -> None:
         """Retire what a file that was read whole once more does not say any longer.
@@ -205,7 +215,7 @@ class SourceReader(msgspec.Struct):
         is_anew = retired and not (pass_.reparse or only_grows(adapter, pass_.file))
         for aside in asides:
             hashes = (aside.head_hash, aside.tail_hash)
-            if is_anew or _hashes(adapter, pass_.file, aside.read_to) == hashes:
+            if is_anew or file_hashes(adapter, pass_.file, aside.read_to) == hashes:
                 retired += self.writer.absorb(aside.source_id, source_id)
         self.report.superseded += retired
         self.touched |= pass_.sessions  # settle once more, now without what was retired
@@ -420,7 +430,7 @@ class SourceReader(msgspec.Struct):
 
     def _save_cursor(self, pass_: _Pass, *, finished: bool) -> None:
         file, end = pass_.file, pass_.end
-        head, tail = pass_.hashes or _hashes(pass_.adapter, file, end)
+        head, tail = pass_.hashes or file_hashes(pass_.adapter, file, end)
         stamp = stamp_of(file)
         if not finished:  # an unfinished file must look changed to the next sweep
             stamp = (stamp[0], stamp[1], end, 0, 0)
@@ -488,13 +498,3 @@ class _Pass(msgspec.Struct):
 def _ready(prepared: Prepared) -> Iterator[ReadBlock]:
     for block in prepared:
         yield ReadBlock(block.figures, [(p.heading, p) for p in block.parts], block.hashes)
-
-
-def _hashes(adapter: Adapter, file: SourceFile, end: int) -> tuple[bytes, bytes]:
-    with adapter.open(file) as stream:
-
-        def read(offset: int, length: int) -> bytes:
-            stream.seek(offset)
-            return stream.read(length)
-
-        return prefix_hashes(read, end)

@@ -53,4 +53,6 @@ ADAPTER = msgspec.structs.replace(
         version=PARSER_VERSION,
     ),
     log_deletion=log_deletion,
+    # On resuming, and when an editor opens again (2.1), with other folders and versions in them.
+    writes_again=True,
 )

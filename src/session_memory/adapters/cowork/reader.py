@@ -31,6 +31,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.cowork import AGENT
 from session_memory.adapters.excerpt import compact_json
+from session_memory.adapters.packed import unpacked_name
 from session_memory.adapters.whole_log import Record, side_file, side_object, with_sides
 
 AUDIT = "audit.jsonl"
@@ -52,7 +53,7 @@ def discover(root: str) -> Iterator[SourceFile]:
         if private:
             elsewhere = _claude_sessions(root) if elsewhere is None else elsewhere
             transcribed.add(folder)
-            session = inside.split(os.sep)[1].removesuffix(".jsonl")
+            session = unpacked_name(inside.split(os.sep)[1]).removesuffix(".jsonl")
             if session not in elsewhere:
                 yield with_sides(file, [f"{folder}.json"])
         elif os.path.basename(file.path) == AUDIT:
@@ -79,7 +80,8 @@ def _claude_sessions(root: str) -> frozenset[str]:
         projects = os.path.join(folder, ".claude", "projects")
         if os.path.isdir(projects):
             logs = walk_files(projects, ".jsonl", skip_dirs=_SKIP_DIRS | {"subagents"})
-            return frozenset(os.path.basename(log.path).removesuffix(".jsonl") for log in logs)
+            names = (unpacked_name(os.path.basename(log.path)) for log in logs)
+            return frozenset(name.removesuffix(".jsonl") for name in names)
     return frozenset()
 
 
@@ -187,4 +189,5 @@ def _audit_record(record: Record) -> bytes:
 ADAPTER = msgspec.structs.replace(
     AGENT.adapter(discover=discover, parse=parse, read=read),
     incremental=False,
+    writes_again=True,
 )

@@ -25,6 +25,7 @@ from session_memory.adapters.common import (
 from session_memory.adapters.cursor.text import CursorEmitter
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.packed import unpacked_name
 from session_memory.adapters.whole_log import Line, Record, Records
 from session_memory.core.schema import ToolClass
 from session_memory.plain_files import read_plain
@@ -48,10 +49,10 @@ def discover(root: str) -> Iterator[SourceFile]:
         place = os.path.join(folder, FOLDER)
         if not os.path.isdir(place):
             continue
-        logs = {os.path.splitext(file.path)[0]: file for file in walk_files(place, ".jsonl")}
+        logs = {_stem(file.path): file for file in walk_files(place, ".jsonl")}
         yield from logs.values()
         for file in walk_files(place, ".txt"):
-            if os.path.splitext(file.path)[0] not in logs:
+            if _stem(file.path) not in logs:
                 yield file
 
 
@@ -85,10 +86,14 @@ def emit(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
 def _names(path: str) -> tuple[str, str | None]:
     """(session, its parent), from the path alone."""
     parts = path.replace("\\", "/").split("/")
-    stem = os.path.splitext(parts[-1])[0]
+    stem = _stem(parts[-1])
     if len(parts) > 2 and parts[-2] == "subagents":
         return stem, parts[-3]
     return (parts[-2] if stem == "transcript" and len(parts) > 1 else stem), None
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(unpacked_name(path))[0]
 
 
 class TranscriptEmitter(CursorEmitter):

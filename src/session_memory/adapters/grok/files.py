@@ -11,6 +11,7 @@ import msgspec
 from session_memory.adapters.common import Block, SourceFile, has_vanished, unreadable
 from session_memory.adapters.whole_log import whole_block
 from session_memory.plain_files import open_plain
+from session_memory.regex_cache import compiled
 
 UPDATES = "updates.jsonl"
 CHAT = "chat_history.jsonl"
@@ -29,6 +30,9 @@ MISSING = "missing"
 TOO_LARGE = "too_large"
 """Key in `Block.side_files` under which side files over the cap are named, one a line."""
 
+_TOLD = compiled(rb'"(?:user|agent)_\w+_chunk"|"tool_call"')
+"""What every conversation has in its updates; hooks and settings are told before it begins."""
+_ANSWERED = compiled(rb'"type"\s*:\s*"assistant"')
 SIDE_CAP = 16 * 1024 * 1024
 """Most bytes of one side file, and of all overflow files of a session together."""
 SIDE_COUNT = 2000
@@ -100,12 +104,19 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     """
     directory, log = os.path.split(file.path)
     whole = whole_block(file.path, line_cap)
-    if log == UPDATES and not whole.end and whole.tail is None:
+    if log == UPDATES and not any(map(_TOLD.search, _lines(whole))):  # emptied, or cut at its top
         history = os.path.join(directory, CHAT)
-        if os.path.isfile(history):
-            whole, log = whole_block(history, line_cap), CHAT
+        chat = whole_block(history, line_cap) if os.path.isfile(history) else None
+        if chat and (not whole.lines or any(map(_ANSWERED.search, _lines(chat)))):
+            whole, log = chat, CHAT
     whole.side_files = _read_side_files(directory) | {LOG: log.encode()}
     yield whole
+
+
+def _lines(block: Block) -> Iterator[bytes]:
+    yield from (line for _, line in block.lines)
+    if block.tail is not None:
+        yield block.tail[1]
 
 
 class _Sides(msgspec.Struct):

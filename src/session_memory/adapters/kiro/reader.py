@@ -27,6 +27,7 @@ from session_memory.adapters.common import (
 from session_memory.adapters.kiro import AGENT
 from session_memory.adapters.kiro.entries import emit, is_entry, is_line
 from session_memory.adapters.kiro.rows import list_sessions, newest_row
+from session_memory.adapters.packed import unpacked_name
 from session_memory.adapters.sqlite_log import (
     Database,
     database_sources,
@@ -103,13 +104,16 @@ def _is_older(file: SourceFile) -> bool:
 
 def _about(path: str) -> str:
     """The file next to a log that says more about its session."""
-    return path.removesuffix(".jsonl") + ".json"
+    return unpacked_name(path).removesuffix(".jsonl") + ".json"
 
 
 def _id_of(path: str) -> str:
     """A session's own id; the name of its file may be another."""
-    stem = os.path.basename(path).removesuffix(".jsonl")
-    return as_text(side_object(_about(path)).get("session_id")) or stem
+    return as_text(side_object(_about(path)).get("session_id")) or _stem(path)
+
+
+def _stem(path: str) -> str:
+    return unpacked_name(os.path.basename(path)).removesuffix(".jsonl")
 
 
 def _changed_at(file: SourceFile) -> int:
@@ -130,7 +134,7 @@ def _logged_times(root: str) -> dict[str, int]:
 
 def _log_lines(file: SourceFile, cap: int) -> Iterator[Line]:
     about = side_object(_about(file.path))
-    header = {"log": os.path.basename(file.path).removesuffix(".jsonl"), "about": about}
+    header = {"log": _stem(file.path), "about": about}
     yield msgspec.json.encode({**header, "changed": file.mtime_ns, "older": _is_older(file)})
     for block in read_lines(file.path, line_cap=cap):
         for _, line in block.lines:
