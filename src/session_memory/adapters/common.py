@@ -61,7 +61,7 @@ BLOCK_BYTES = 4 * 1024 * 1024
 DEPTH_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 Json = Any
-"""A decoded JSON value of unknown shape: the edge where vendors' records come in."""
+"""A decoded JSON value of unknown shape: vendors' records enter here."""
 
 
 class RawEvent(msgspec.Struct):
@@ -274,7 +274,7 @@ def _split(data: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, byte
 
 def as_object(value: Json) -> dict[str, Json]:
     """The value if it is an object, else an empty one: vendors change shapes without notice."""
-    # Asked forty times a record: a `cast` would cost as much as the question.
+    # Called forty times per record: a `cast` would double its cost.
     return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -345,7 +345,7 @@ def recover_records(
     """
     import json
 
-    text = line.decode("utf-8", "surrogateescape")  # keeps count of bytes that are no UTF-8
+    text = line.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 count in offsets
     decoder = json.JSONDecoder()
     records: list[tuple[int, dict[str, Json]]] = []
     index, tries = text.find('{"'), 0
@@ -366,7 +366,7 @@ def recover_records(
 
 
 def rewound(event: RawEvent) -> RawEvent:
-    """An event of a branch its user left: the words, and that they no longer count."""
+    """An event of a branch that the user left: its text stays, but no longer counts."""
     return RawEvent(
         event.pos,
         "other",
@@ -430,7 +430,7 @@ def walk_files(
     links: list[str] = []
     stack = [root]
     while stack or links:
-        if not stack:  # all that is no link was walked, so a link to it leads to nothing new
+        if not stack:  # whatever is not a link was walked: a link to it leads to nothing new
             link = links.pop()
             if _is_elsewhere(link, root, walked):
                 stack.append(link)
