@@ -116,10 +116,10 @@ class Normalized(msgspec.Struct):
     unknown: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter[tuple[str, str]])
     """(client version, what) of records no adapter knows."""
     damaged: list[int] = []
-    """Where the lines that are no records begin."""
+    """Where the lines that are not records begin."""
 
     def damage(self, offset: int) -> None:
-        """Count a line that is no record, and remember where it is."""
+        """Count a line that is not a record, and remember where it is."""
         self.parse_errors += 1
         if len(self.damaged) < DAMAGE_KEPT:
             self.damaged.append(offset)

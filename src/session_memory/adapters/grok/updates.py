@@ -214,7 +214,7 @@ class EventBuilder:
                 self.part.note("model", usage.model, self._line.pos)
 
     def rewind(self, update: Record) -> None:
-        """The user went back: later turns stay as history, but are no part of the conversation."""
+        """The user went back: later turns stay as history, but are not part of the conversation."""
         target = update.get("target_prompt_index", update.get("targetPromptIndex"))
         if type(target) is not int:
             self.ignored["rewind_marker/no_target"] += 1
