@@ -121,9 +121,9 @@ def fence(tmp_path: Path) -> Iterator[Path]:
     """An empty home for every test; nothing may resolve to the developer's own.
 
     The whole environment is put back afterwards: some verbs mark their own process, and a mark
-    left behind would silence the hooks of later tests.
+    left behind would silence the hooks of later tests. So is the umask, which the program sets.
     """
-    before = dict(os.environ)
+    before, umask = dict(os.environ), os.umask(0o022)
     home = tmp_path / "home"
     home.mkdir()
     for name in before:
@@ -133,6 +133,7 @@ def fence(tmp_path: Path) -> Iterator[Path]:
     os.environ["SESSION_MEMORY_HOME"] = str(tmp_path / "memory")
     assert os.path.realpath(os.path.expanduser("~")) != REAL_HOME
     yield home
+    os.umask(umask)
     now = dict(os.environ)
     for name in now.keys() - before.keys():
         del os.environ[name]

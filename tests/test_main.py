@@ -12,13 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import same_process
 
 from session_memory.__main__ import main
 from session_memory.cli.app import App, cli
 from session_memory.errors import EXIT_WARNINGS, NotFound, SessionMemoryError, StoreLocked
-
-__all__ = ["same_process"]
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.umask(0o077)  # whatever a library creates on our behalf is private too
     # Events and records form no cycles: looking for some every 700 objects is 4 % of a sweep.
     gc.set_threshold(200_000, 50, 100)
-    atexit.register(_end_without_looking)
+    atexit.register(_skip_last_collection)
     try:
         code = _version() if args == ["--version"] else _run(args)
         sys.stdout.flush()  # here, so that a closed pipe is noticed where it is handled
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (`head`, a pager) has what it wants; nothing may be flushed there at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback at users
+    except Exception as error:  # noqa: BLE001 - the last resort: users see no traceback
         from session_memory.store.failures import as_store_error
 
         if (expected := as_store_error(error) or as_disk_trouble(error)) is not None:
@@ -51,14 +51,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _end_without_looking() -> None:
-    """Python looks for cycles once more at its end: a tenth of `status`."""
-    if "_duckdb" not in sys.modules:  # which calls what was not collected a leak, on stderr
+def _skip_last_collection() -> None:
+    """At its end Python collects garbage once more, which takes a tenth of `status`."""
+    if "_duckdb" not in sys.modules:  # it would report the rest as leaks, on stderr
         gc.freeze()
 
 
 def _version() -> int:
-    """Asked by scripts and installers: no need to import click for it."""
+    """Scripts and installers call this often: it does not import click."""
     from session_memory import __version__
 
     print(f"session-memory {__version__}")
@@ -66,9 +66,9 @@ def _version() -> int:
 
 
 def _open_closed_streams() -> None:
-    """A caller may close any of the three; what is written there goes nowhere.
+    """Open the standard streams that the caller closed, on the null device.
 
-    Each takes the number that is free, so that no file of ours gets it and is written over.
+    Otherwise a file of ours would get the free number, and be written over.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -78,8 +78,8 @@ def _open_closed_streams() -> None:
 def main_as(verb: str, given: Sequence[str]) -> int:
     """Run one verb by its module (`python -m session_memory.ingest`).
 
-    `verb` is what stands behind `session-memory`. `--config` and `--set` belong to the group,
-    everything else to the verb.
+    `verb` is what follows `session-memory` on a command line. `--config` and `--set` belong to the
+    group, everything else to the verb.
     """
     group: list[str] = []
     own: list[str] = []
@@ -132,14 +132,14 @@ def _help_width() -> int | None:
 
 
 def _complete(args: list[str]) -> int:
-    """Print what a shell can complete; whatever goes wrong, nothing is written onto its line."""
+    """Print what a shell can complete; an error must not write onto the line being typed."""
     from session_memory.cli.app import cli
 
     try:
         cli.main(args, prog_name="session-memory")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
-    except Exception:  # noqa: BLE001 - an error in the middle of typing does not help
+    except Exception:  # noqa: BLE001 - see above
         return 1
     return EXIT_OK
 

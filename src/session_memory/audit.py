@@ -51,7 +51,7 @@ def append(data: Path, written: Written) -> None:
 
 
 def read(data: Path) -> tuple[Written, ...]:
-    """Every write that is noted, oldest first; half a line that a crash left is no write."""
+    """Every write that is noted, oldest first; half a line that a crash left is not a write."""
     try:
         lines = (data / FILE).read_bytes().splitlines()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Names of files as text that any encoder takes, and back: a name may hold bytes that are no UTF-8.
+"""File names as text that any encoder takes, and back: a name may hold bytes that are not UTF-8.
 
 Python shows such a byte as a lone surrogate, which neither SQLite nor JSON can hold. As text, byte
 0xFF stands as U+10FFFF, 0x80 as U+10FF80: characters that are free for private use. A name that

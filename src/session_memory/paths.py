@@ -17,6 +17,7 @@ APP = "session-memory"
 HOME_VARIABLE = "SESSION_MEMORY_HOME"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+LOG_BYTES = 512 * 1024
 
 # A link in the place of a file could point our writes anywhere; Windows has neither flag.
 _OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -140,10 +141,10 @@ def _opener(path: str, flags: int) -> int:
     return descriptor
 
 
-def append_log(path: Path, data: bytes, max_bytes: int = 512 * 1024) -> None:
+def append_log(path: Path, data: bytes) -> None:
     """Append to a log file; a file that grew too large is kept as `NAME.1` and a new one begun."""
     private_dir(path.parent)
-    if path.exists() and path.stat().st_size > max_bytes:
+    if path.exists() and path.stat().st_size > LOG_BYTES:
         path.replace(path.with_name(f"{path.name}.1"))
     with open_private(path, "ab") as file:
         file.write(data)

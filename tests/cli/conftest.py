@@ -1,16 +1,12 @@
-"""Running the program in this process sets its umask and environment; no other test may see it."""
+"""What tests of the command line take from the tests of other folders."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-
-import pytest
 from tests.distribute.conftest import desk
 from tests.export.conftest import here
 from tests.guards.conftest import user
 from tests.ingest.conftest import space
-from tests.install.conftest import machine, same_umask
+from tests.install.conftest import machine
 from tests.memory.conftest import bench
 from tests.team.conftest import hub, laptop, url
 
@@ -21,20 +17,7 @@ __all__ = [
     "hub",
     "laptop",
     "machine",
-    "same_umask",
     "space",
     "url",
     "user",
 ]
-
-
-@pytest.fixture(autouse=True)
-def same_process() -> Iterator[None]:
-    """Put the umask and the environment back as they were."""
-    umask = os.umask(0o022)
-    os.umask(umask)
-    environ = dict(os.environ)
-    yield
-    os.umask(umask)
-    for name in os.environ.keys() - environ.keys():
-        del os.environ[name]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +23,6 @@ COSTS_LESS_THAN_NOTHING = (
     '[{"id": "p", "kind": "problem", "type": "t", "locus": "l", "text": "x",'
     ' "evidence": [{"session": "s", "flavor": "f", "cost": -1}]}]'
 )
-
-
-@pytest.fixture(autouse=True)
-def same_umask() -> Iterator[None]:
-    """The program sets its umask; no other test may inherit that."""
-    before = os.umask(0o022)
-    os.umask(before)
-    yield
-    os.umask(before)
 
 
 class Desk:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 
 import click
-from tests.cli.conftest import same_process
 from tests.test_main import Run, run
 
 from session_memory.cli.verbs import PLUMBING, VERBS, Section
 
-__all__ = ["run", "same_process"]
+__all__ = ["run"]
 
 
 def test_help_shows_examples_and_every_verb_on_stdout(run: Run) -> None:

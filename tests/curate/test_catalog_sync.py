@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,8 @@ from session_memory.store.sqlite.connection import connect, rows
 @pytest.fixture
 def desk(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[LoopDesk]:
-    before = os.umask(0o022)
-    yield LoopDesk(tmp_path, capsys, monkeypatch)
-    os.umask(before)
+) -> LoopDesk:
+    return LoopDesk(tmp_path, capsys, monkeypatch)
 
 
 def stored(desk: LoopDesk, *statements: str) -> list[tuple[Any, ...]]:

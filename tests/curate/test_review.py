@@ -133,7 +133,7 @@ def test_illegal_decisions_raise_and_legal_ones_lead_where_they_should() -> None
     assert approved.status("p1") == "approved"
     with pytest.raises(UsageError, match="approved rule cannot become rejected"):
         decide(approved, "reject")
-    with pytest.raises(UsageError, match="by another rule in use only"):
+    with pytest.raises(UsageError, match="only be superseded by another rule in use"):
         decide(approved, "supersede", superseded_by="p2")
     both, _ = decide(approved, "approve", "p2")
     replaced, done = decide(both, "supersede", superseded_by="p2")

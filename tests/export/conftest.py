@@ -1,22 +1,12 @@
-"""Two workspaces that share nothing but an export, and the umask put back after every run."""
+"""Two workspaces that share nothing but an export."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from session_memory.testing.workspace import Workspace
-
-
-@pytest.fixture(autouse=True)
-def same_umask() -> Iterator[None]:
-    before = os.umask(0o022)
-    os.umask(before)
-    yield
-    os.umask(before)
 
 
 @pytest.fixture

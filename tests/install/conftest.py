@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.install.machine import Machine
 
 from session_memory.cli import wiring
-
-
-@pytest.fixture(autouse=True)
-def same_umask() -> Iterator[None]:
-    """Running the program in this process sets its umask; no other test may inherit that."""
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,12 +22,10 @@ OWN = "wombatfern"
 @pytest.fixture
 def used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Used]:
-    before = os.umask(0o022)  # the program sets its umask; no other test may inherit that
+) -> Used:
     one = Used(tmp_path, capsys, monkeypatch)
     one.use(OWN)
-    yield one
-    os.umask(before)
+    return one
 
 
 def names(used: Used) -> list[str]:

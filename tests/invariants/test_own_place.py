@@ -13,13 +13,10 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.cli.conftest import same_process
 
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.cli.app import cli
-
-__all__ = ["same_process"]
 
 posix = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +73,7 @@ def hostile_session(used: Used, seed: int) -> None:
 @pytest.fixture
 def used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Used]:
-    before = os.umask(0o022)  # the program sets its umask; no other test may inherit that
+) -> Used:
     one = Used(tmp_path, capsys, monkeypatch)
     state().mkdir(parents=True, exist_ok=True)
     (state() / "hook.json").write_text('{"inject": true}', encoding="utf-8")
@@ -86,8 +84,7 @@ def used(
     one.run("project", "journal", "compile", "--project", one.shop.name, code=None)
     one.run("rules", "propose", "--all", code=None)
     one.run("worker", "run")
-    yield one
-    os.umask(before)
+    return one
 
 
 def files_below(*parts: str) -> Callable[[Used], str]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.install.conftest import machine, same_umask
+from tests.install.conftest import machine
 
-__all__ = ["machine", "same_umask"]
+__all__ = ["machine"]

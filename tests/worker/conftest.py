@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.distribute.conftest import desk, same_umask
+from tests.distribute.conftest import desk
 
-__all__ = ["desk", "same_umask"]
+__all__ = ["desk"]

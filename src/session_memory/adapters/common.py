@@ -62,7 +62,7 @@ BLOCK_BYTES = 4 * 1024 * 1024
 DEPTH_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 Json = Any
-"""A decoded JSON value of unknown shape: the edge where vendors' records come in."""
+"""A decoded JSON value of unknown shape: vendors' records enter here."""
 
 
 class RawEvent(msgspec.Struct):
@@ -117,10 +117,10 @@ class Normalized(msgspec.Struct):
     unknown: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter[tuple[str, str]])
     """(client version, what) of records no adapter knows."""
     damaged: list[int] = []
-    """Where the lines that are no records begin."""
+    """Where the lines that are not records begin."""
 
     def damage(self, offset: int) -> None:
-        """Count a line that is no record, and remember where it is."""
+        """Count a line that is not a record, and remember where it is."""
         self.parse_errors += 1
         if len(self.damaged) < DAMAGE_KEPT:
             self.damaged.append(offset)
@@ -274,7 +274,7 @@ def _split(data: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, byte
 
 def as_object(value: Json) -> dict[str, Json]:
     """The value if it is an object, else an empty one: vendors change shapes without notice."""
-    # Asked forty times a record: a `cast` would cost as much as the question.
+    # Called forty times per record: a `cast` would double its cost.
     return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -345,7 +345,7 @@ def recover_records(
     """
     import json
 
-    text = line.decode("utf-8", "surrogateescape")  # keeps count of bytes that are no UTF-8
+    text = line.decode("utf-8", "surrogateescape")  # bytes that are not UTF-8 count in offsets
     decoder = json.JSONDecoder()
     records: list[tuple[int, dict[str, Json]]] = []
     index, tries = text.find('{"'), 0
@@ -366,7 +366,7 @@ def recover_records(
 
 
 def rewound(event: RawEvent) -> RawEvent:
-    """An event of a branch its user left: the words, and that they no longer count."""
+    """An event of a branch that the user left: its text stays, but no longer counts."""
     return RawEvent(
         event.pos,
         "other",
@@ -430,7 +430,7 @@ def walk_files(
     links: list[str] = []
     stack = [root]
     while stack or links:
-        if not stack:  # all that is no link was walked, so a link to it leads to nothing new
+        if not stack:  # whatever is not a link was walked: a link to it leads to nothing new
             link = links.pop()
             if _is_elsewhere(link, root, walked):
                 stack.append(link)

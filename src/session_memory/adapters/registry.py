@@ -128,7 +128,7 @@ def clients() -> dict[str, Client]:
 
 
 def register(agent: Agent | Adapter) -> None:
-    """Add an agent to this process; one of the same name gives way to it."""
+    """Add an agent to this process; it replaces one of the same name."""
     record = agent if isinstance(agent, Agent) else from_adapter(agent)
     _registered[record.name] = record
 

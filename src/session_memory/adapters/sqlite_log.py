@@ -116,7 +116,7 @@ def capped(column: str) -> str:
 
 
 def readable(value: Any) -> Any:
-    """A value as JSON can hold it; bytes that are no UTF-8 are replaced."""
+    """A value as JSON can hold it; bytes that are not UTF-8 are replaced."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

@@ -27,7 +27,7 @@ from session_memory.store.values import SessionQuery
 from session_memory.worker.spool_files import SpoolFiles
 
 ENOUGH = 3
-"""This many sessions without a call of our hook are no accident."""
+"""This many sessions without a call of our hook are not a coincidence."""
 
 
 def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:

@@ -108,7 +108,9 @@ def command(
         response_mode=response_mode,
         idle_seconds=0 if http else 300 if idle_timeout is None else idle_timeout,
     )
-    runtime = Runtime(options, lambda: app.paths, app.clock, lambda: app.config, _over(app))
+    runtime = Runtime(
+        options, lambda: app.paths, app.clock, lambda: app.config, _hub_over_store(app)
+    )
     if http:
         reason = _http(app, runtime, host=host, port=port, token_file=token_file)
     else:
@@ -116,7 +118,7 @@ def command(
     log_line(f"exit_reason={reason}")
 
 
-def _over(app: App) -> Callable[[Store], Store] | None:
+def _hub_over_store(app: App) -> Callable[[Store], Store] | None:
     if app.hub_url is None:
         return None
     from session_memory.cli.hub_store import over_copy

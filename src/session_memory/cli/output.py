@@ -1,4 +1,4 @@
-"""How results look: JSON for programs, text for people, and nothing a terminal would obey."""
+"""How results look: JSON for programs, text for people, without control characters."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def to_json(value: Mapping[str, object] | msgspec.Struct, *, indent: int = 0) ->
     fields = value if isinstance(value, dict) else msgspec.to_builtins(value, str_keys=True)
     try:
         encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **fields})
-    except UnicodeEncodeError:  # a path of this machine with bytes that are no UTF-8
+    except UnicodeEncodeError:  # a path of this machine with bytes that are not UTF-8
         plain = storable(msgspec.to_builtins(value, str_keys=True))
         encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **plain})
     if indent:
@@ -90,7 +90,7 @@ def echo_more(count: int, how: str = "--all") -> None:
 
 _STEPS = (("day", 86_400_000), ("h", 3_600_000), ("min", 60_000))
 DATED = 30 * 86_400_000
-"""What is further away is named by its date."""
+"""Moments further away than this are shown as a date."""
 
 
 def human_time(at_ms: int | None, now_ms: int) -> str:

@@ -37,7 +37,7 @@ def command(app: App, agent: str, *, dry_run: bool, out: Path) -> None:
     strange = _strange(out, files)
     if strange:
         raise Refused(
-            f"{one_line(str(out))} holds files that are no part of a package: {', '.join(strange)}",
+            f"{one_line(str(out))} has files that are not part of a package: {', '.join(strange)}",
             hint="name an empty folder",
         )
     for name, text in files.items():

@@ -20,7 +20,7 @@ class Moment(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Refuse what `to_ms` would not understand."""
         if to_ms(str(value), 0) is None:
-            self.fail(f"{value!r} is no date, time or span such as 7d", param, ctx)
+            self.fail(f"{value!r} is not a date, time or span such as 7d", param, ctx)
         return str(value)
 
 

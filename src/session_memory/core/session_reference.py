@@ -58,7 +58,7 @@ def find(text: str, lookup: Lookup) -> int:
         return _numbered(native, lookup)
     try:
         native.encode()
-    except UnicodeEncodeError:  # bytes that are no text: no id holds them, and no store takes them
+    except UnicodeEncodeError:  # bytes that are not text: no id holds them, and no store takes them
         raise NotFound(f"no {lookup.noun} {one_line(native)!r}", hint=lookup.lists) from None
     return _called(native, lookup)
 

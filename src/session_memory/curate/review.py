@@ -55,19 +55,19 @@ class DecisionRequest(msgspec.Struct, frozen=True):
 
 
 def put_off(name: str, who: str, now: int, days: int, why: str = "") -> DecisionRequest:
-    """Ask about a rule again in some days."""
+    """A request to decide on a rule later, in some days."""
     if not 1 <= days <= MOST_DAYS:
         raise UsageError(f"a rule can be put off for 1 to {MOST_DAYS} days")
     return DecisionRequest("snooze", name, who, now, why, until=now + days * _DAY_MS)
 
 
 def merge_into(into: str, name: str, who: str, now: int, why: str = "") -> DecisionRequest:
-    """Replace a rule by another one that is in use."""
+    """A request to replace a rule by another one that is in use."""
     return DecisionRequest("supersede", name, who, now, why, superseded_by=into)
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The pattern after a decision, and what the decision rested on."""
+    """The pattern after a decision, and what the decision was based on."""
 
     before: Status
     pattern: Pattern
@@ -86,7 +86,7 @@ class Grounds(msgspec.Struct, frozen=True):
 
 
 def review(catalog: Catalog, request: DecisionRequest, policy: Curate, clean: Clean) -> Decision:
-    """Decide on a pattern. Whether a yes means provisional or approved is up to the gate alone."""
+    """Decide on a pattern. Only the gate decides whether approval means provisional or approved."""
     entry = find(catalog, request.pattern)
     before, ground = catalog.status(request.pattern), grounds(catalog, request.pattern, policy)
     text = _text_after(entry, request, clean)
@@ -174,7 +174,7 @@ def _status_after(
         case "supersede":
             other = request.superseded_by
             if other is None or other == request.pattern or catalog.status(other) not in LIVE:
-                raise UsageError(f"{request.pattern} can be superseded by another rule in use only")
+                raise UsageError(f"{request.pattern} can only be superseded by another rule in use")
             return "superseded"
         case "snooze":
             if before not in ("candidate", "provisional"):

@@ -43,7 +43,7 @@ def report(candidates: Sequence[Candidate]) -> str:
 
 
 def left_out(candidates: Sequence[Candidate]) -> str:
-    """How many candidates are no rules, by reason."""
+    """How many candidates are not rules, by reason."""
     reasons = Counter(candidate.left_out for candidate in candidates if candidate.left_out)
     counted = ", ".join(f"{count} ({reason})" for reason, count in reasons.most_common())
     return f"Left out: {counted}"

@@ -29,7 +29,7 @@ FAST_CALLS = 8
 _FAST_STEPS = 4
 _MAX_CORRECTIONS = 5
 _QUOTE_CHARS = 160
-_ACTIVE_S = 30.0  # an event stands for at most this long: a night between two prompts is no work
+_ACTIVE_S = 30.0  # an event stands for at most this long: a night between two prompts is not work
 
 _OURS = "session-memory"  # part of both marks, so that one test excludes nearly every text
 _STATE_QUERIES = ("git status", "git diff", "git log", "git show", "git branch")
@@ -104,7 +104,7 @@ def _short(quote: str) -> str:
 
 
 def _is_own(text: str) -> bool:
-    """Whether it is text that we gave the agent ourselves, which is no evidence of anything."""
+    """Whether it is text that we gave the agent ourselves, which is evidence of nothing."""
     return _OURS in text and (BEGIN in text or PACK_BEGIN in text)
 
 

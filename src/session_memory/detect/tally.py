@@ -68,7 +68,7 @@ class Tally(msgspec.Struct, eq=False, array_like=True):
         """Add what a signal says; `close` counts its session."""
         count = signal.count
         if not count:
-            return  # a cure that did not work is no occurrence of its pattern
+            return  # a cure that did not work is not an occurrence of its pattern
         self.patterns.add(signal.pattern)
         if rule := signal.rule:
             self.rules[rule] = self.rules.get(rule, 0) + count

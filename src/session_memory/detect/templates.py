@@ -19,9 +19,9 @@ from session_memory.core.text.masks import mask
 from session_memory.regex_cache import compiled
 
 SIMILAR = 0.5
-"""Share of equal tokens from which on two texts of one length are the same message."""
+"""Two texts of one length are the same message if at least this share of tokens is equal."""
 SHARED_WORDS = 0.6
-"""Share of common words (of all words of both) from which on two corrections are the same."""
+"""Two corrections are the same if they share at least this much of all their words."""
 _CROWD = 50  # words shared by more groups than this are skipped: they are slow and distinguish none
 _LEADING = 2  # tokens that must be equal: messages begin with what they are about
 ANY = "<*>"
@@ -73,7 +73,8 @@ def shape(text: str, *, masked: bool = False) -> tuple[str, ...]:
 
 def branch_of(words: tuple[str, ...]) -> tuple[object, ...]:
     """What texts of one group have in common for certain."""
-    options = tuple(word for word in words if word.startswith("-"))  # another one, another error
+    # Another option means another error.
+    options = tuple(word for word in words if word.startswith("-"))
     return len(words), *words[:_LEADING], options
 
 
@@ -108,7 +109,7 @@ def group_shapes(by_shape: Mapping[tuple[str, ...], list[str]]) -> list[Group]:
 def group_by_words(loci: Iterable[str]) -> list[list[str]]:
     """Loci of corrections that share most words, each group around its first, in sorted order.
 
-    Of a locus that nothing is near, no more than its text is kept: there may be very many.
+    Of a locus without near ones only the text is kept: there may be very many.
     """
     ordered = sorted(set(loci))
     common = Counter(word for locus in ordered for word in set(locus.split()))

@@ -11,7 +11,7 @@ from session_memory.distil.checks import Check
 from session_memory.regex_cache import compiled
 
 # A summary outranks what tests print on their way: they provoke errors on purpose.
-# What begins with a word or a line stands together: one question at most places of a text, not ten.
+# Alternatives with the same beginning are grouped: most places are then tried once, not ten times.
 _FAILED = compiled(
     r"\b(?:[1-9]\d* (?:tests? |specs? |checks? )?(?:failed|failures?|failing|errors?|fail)\b"
     r"|(?:failed|failures|errors|fail)[:=] ?[1-9]|B(?:UILD|uild) (?:FAILED|failed)\b"
@@ -23,7 +23,7 @@ _FAILED = compiled(
 )
 # Each failure has one of these, in lower case.
 _FAILED_CUES = ("fail", "error", "err!", "issue", "✗", "✖", "***", "panic: ", "exit", "elifecycle")
-# In lower case, as the text then is.
+# Searched for in lower-case text.
 _PASSED = compiled(
     r"\b(?:[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|all (?:checks|tests) passed"
     r"|0 (?:errors?|failures?|fail|failed|problems|issues)\b|no (?:issues|errors|problems) found"
@@ -31,7 +31,7 @@ _PASSED = compiled(
     re.M,
 )
 _PASSED_CUES = ("pass", "0 ", "no ", "built in", "ok", "finished", "exit")
-_CONTENT = (
+_SUCCESS = (
     *("build success", "test result: ok", "success: no issues", "build_ok"),
     *("compiled successfully", "no fixes applied"),
 )
@@ -44,13 +44,13 @@ _STILL_RUNNING = compiled(
 
 
 def _having(cues: tuple[str, ...], lowered: list[str], lines: list[str]) -> Iterator[str]:
-    """The lines that have a cue: neither summary goes on behind the end of its line."""
+    """The lines that have a cue: no summary goes on after the end of its line."""
     for low, line in zip(lowered, lines, strict=True):
         if any(map(low.__contains__, cues)):
             yield line
 
 
-@lru_cache(maxsize=2)  # calls and their counts ask about the same output
+@lru_cache(maxsize=2)  # attempts and runs both ask about the same output
 def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
     """Whether a verification passed; None where the log does not show it (background, cut)."""
     head = text[:400]
@@ -63,13 +63,13 @@ def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool)
     lines = lowered.split("\n")
     if any(map(_FAILED.search, _having(_FAILED_CUES, lines, seen.split("\n")))):
         return False
-    if any(map(lowered.__contains__, _CONTENT)):
+    if any(map(lowered.__contains__, _SUCCESS)):
         return True
     if any(map(_PASSED.search, _having(_PASSED_CUES, lines, lines))):
         return True
     if any(map(seen.__contains__, _TROUBLES)) or _TROUBLE.search(seen):
         return False
-    # Compilers and linters are silent when content; tests never are.
+    # Compilers and linters print nothing when all is well; tests always do.
     silent = "test" not in check.kinds and not is_error and not _ECHO.sub("", seen).strip()
     # Without an exit code a log that marks errors says "passed" by not marking one.
     return True if check.exit_tells or silent else None

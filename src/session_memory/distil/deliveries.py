@@ -1,6 +1,6 @@
 """Commands that show that work arrived: committed, pushed, published, or answering where it runs.
 
-They are no checks of a project, but where there is no test they are what verified the work.
+They are not checks of a project, but where there is no test they are what verified the work.
 """
 
 from __future__ import annotations

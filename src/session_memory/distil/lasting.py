@@ -7,6 +7,7 @@ import re
 from session_memory.core.commands import normalized, words
 from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import typed_command
+from session_memory.distil.project_checks import FIXES
 from session_memory.distil.substance import is_operation, is_unspaced, own_words
 from session_memory.regex_cache import compiled
 
@@ -61,12 +62,11 @@ _OF_THE_PLACE = compiled(
     re.I,
 )
 _FILE = compiled(r"^[^-@][^@]*/[^.]|\w\.\w{1,5}$")
-_FIXES = compiled(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 _COMMON_TOOLS = words("gh git curl wget npx jq rg grep find sed awk ls docker kubectl aws gcloud")
 
 
 def is_meant_to_last(text: str) -> bool:
-    """Whether a wish says itself that it is for good."""
+    """Whether a wish says itself that it holds from now on."""
     return _LASTS.search(text) is not None
 
 
@@ -128,8 +128,8 @@ def is_about_the_place(error: str) -> bool:
 
 
 def mends(cure: Cure) -> bool:
-    """Whether the cure is a command that mends what a check found, such as `lint --fix`."""
-    return any(map(_FIXES.search, cure.steps[-1].split()))
+    """Whether the cure is a command that fixes what a check found, such as `lint --fix`."""
+    return any(map(FIXES.search, cure.steps[-1].split()))
 
 
 def names_a_file(command: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which checks are for a whole project: the ones worth naming to somebody new."""
+"""Which checks are for a whole project: the ones to name to a newcomer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NARROWS = compiled(r"^--?(?:filter|F|max-|run|k|t|grep|only)\b|^--[\w-]+=")
 _NO_CODE = compiled(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
 _EVERYTHING = frozenset((".", "./..."))
 FIXES = compiled(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
-"""A word that makes a check mend what it finds."""
+"""A word that makes a check fix what it finds."""
 
 
 def is_project_wide(command: str) -> bool:

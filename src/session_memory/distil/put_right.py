@@ -266,7 +266,7 @@ def _listed(step: Step) -> list[str]:
 
 
 def plain_words(step: Step) -> list[str]:
-    """The words that are no options, and not the directory that `git -C` and the like name."""
+    """The words that are not options, and not the directory that `git -C` and the like name."""
     plain = [word for word in step.words if not word.startswith("-")]
     if step.program in _TAKES_DIRECTORY and step.words[:1] and step.words[0] in _DIRECTORY_FLAGS:
         plain = plain[1:]

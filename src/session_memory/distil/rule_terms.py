@@ -132,7 +132,7 @@ PROCESS = _stems(
     " typecheck tool command script version release migration spec push staging screenshot"
     " author dash emoji mock logs"
 )
-"""What every task has to do with: wishes about these are no matter of one task."""
+"""What every task has to do with: wishes about these concern more than one task."""
 MATERIAL = PROCESS | _stems(
     "files markdown hooks dependency dependencies packages libraries imports types variables todos"
     " placeholders stubs fallbacks hacks workarounds warnings credentials secrets console prints"

@@ -82,7 +82,7 @@ def make_plan(
             _plan_block(builder, repo, target, short, request.settings)
         for target in skills:
             _plan_skills(builder, repo, target, long, request.settings)
-    _plan_leaving(builder, request.only, problem)
+    _plan_removals(builder, request.only, problem)
     return builder.plan()
 
 
@@ -115,7 +115,7 @@ def _plan_block(
         and "AGENTS.md" in settings.targets
         and imports_agents(content.data or b"")
     ):
-        return  # a block that it has from before goes in _plan_leaving
+        return  # an earlier block of ours is removed by _plan_removals
     builder.visited.add(file)
     if builder.is_planned(file, content):
         return
@@ -159,8 +159,8 @@ def _fitting(
 ) -> tuple[list[str], tuple[str, ...], list[LeftOut]]:
     """The lines that fit both limits, the most valuable first, and what is left out."""
     path = os.path.basename(content.real)
-    users = take_block(content.data or b"", blocks.ours)
-    room, limit = byte_room(path, len(users), settings.max_bytes)
+    users_text = take_block(content.data or b"", blocks.ours)
+    room, limit = byte_room(path, len(users_text), settings.max_bytes)
     given_by_others = said_by(blocks.others)
     # Lessons already in our block stay although others give them too: else two stores that share a
     # file would both remove them.
@@ -174,7 +174,7 @@ def _fitting(
             why = "another block of the file gives it already"
         elif len(given_ids) >= settings.max_patterns:
             why = f"distribute.max_patterns is {settings.max_patterns}"
-        elif len(put_block(users, None, more, builder.seal)) - len(users) > room:
+        elif len(put_block(users_text, None, more, builder.seal)) - len(users_text) > room:
             why = limit
         else:
             lines, given_ids = more, [*given_ids, lesson.id]
@@ -214,7 +214,7 @@ def _plan_skills(
             )
 
 
-def _plan_leaving(
+def _plan_removals(
     builder: PlanBuilder, only: str | None, problem: Callable[[str], str | None]
 ) -> None:
     """Remove what is in files that nothing is given in any more."""

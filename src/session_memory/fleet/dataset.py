@@ -106,12 +106,10 @@ class Dataset:
                 raise
             raise Damaged(f"{table}/{part}{_SUFFIX}: {error}") from None
 
-    def read_if_there(
-        self, table: str, part: str, columns: Sequence[str] | None = None
-    ) -> pa.Table | None:
+    def read_if_there(self, table: str, part: str) -> pa.Table | None:
         """The same; None where there is no such file, or it is damaged."""
         try:
-            return self.read(table, part, columns)
+            return self.read(table, part)
         except (FileNotFoundError, Damaged):
             return None
 

@@ -48,7 +48,7 @@ _META = [*NAMES, "digest_version", "digest_hash"]
 
 
 class MinedPart(msgspec.Struct, frozen=True):
-    """What became of one part."""
+    """What mining one part did."""
 
     part: str
     sessions: int = 0
@@ -100,11 +100,11 @@ def mine_part(digests: Dataset, signals: Dataset, part: str) -> MinedPart:
             return MinedPart(part, damaged=(str(error),))
         _mine(rows, texts, missing, cached, damaged)
     is_mined = [name in cached for name in hashes]
-    made = _table(rows.filter(pa.array(is_mined)), cached)
+    table = _table(rows.filter(pa.array(is_mined)), cached)
     written = 0
-    if earlier is None or not made.equals(earlier):
-        written = signals.write("signals", part, made)
-    sessions = len(made)
+    if earlier is None or not table.equals(earlier):
+        written = signals.write("signals", part, table)
+    sessions = len(table)
     return MinedPart(part, sessions, len(missing) - len(damaged), written, tuple(damaged))
 
 
@@ -142,15 +142,15 @@ def _mine(
 
 def _table(rows: pa.Table, cached: dict[str, tuple[str, list[int]]]) -> pa.Table:
     mined = [cached[name] for name in rows["digest_hash"].to_pylist()]
-    made = rows.select(_META)
+    table = rows.select(_META)
     columns: list[tuple[str, Any]] = [
         ("miner_version", pa.array([MINER_VERSION] * len(mined), pa.int32())),
         ("signals", pa.array([body for body, _ in mined], pa.string())),
         ("keys", pa.array([keys for _, keys in mined], pa.list_(pa.uint32()))),
     ]
     for name, values in columns:
-        made = made.append_column(name, values)
-    return made.cast(SIGNALS).combine_chunks()
+        table = table.append_column(name, values)
+    return table.cast(SIGNALS).combine_chunks()
 
 
 def evidence(signals: Dataset, parts: Iterable[str], selection: Filter) -> Iterator[Mined]:

@@ -59,5 +59,5 @@ def part_name(owner: int) -> str:
 
 
 def mining_hash(digest: bytes, repo: str | None, roots: Sequence[str]) -> str:
-    """Names all that signals are mined from: digests that differ in nothing have the same."""
+    """A hash of everything that signals are mined from."""
     return blake2b(encode((repo, roots)) + digest, digest_size=16).hexdigest()

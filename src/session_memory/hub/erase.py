@@ -1,7 +1,7 @@
-"""Deletes items with everything made of them: rows, index entries, texts and their keys.
+"""Deletes items with everything made from them: rows, index entries, texts and their keys.
 
 Rows go in the transaction of the request, together with a list of what lies outside of the
-database. That list is worked off after the commit, and again later by any instance until it is
+database. That list is processed after the commit, and again later by any instance until it is
 empty: a text whose key is gone can never be read again, whatever copies of it there are.
 """
 
@@ -54,11 +54,11 @@ def erase_items(connection: Connection, where: LiteralString, values: tuple[Any,
     connection.execute("DELETE FROM hub.word_order WHERE item_id = ANY(%s)", (numbers,))
     keys = [each.vault_key for each in erased if each.vault_key is not None]
     objects = sorted({each.object for each in erased if each.object is not None})
-    return Erasing(erased, tuple(_listed(connection, keys, objects)))
+    return Erasing(erased, tuple(_list_for_deletion(connection, keys, objects)))
 
 
-def _listed(connection: Connection, keys: list[str], objects: list[str]) -> list[int]:
-    """Note keys, and objects in which nothing else lies, as to be deleted."""
+def _list_for_deletion(connection: Connection, keys: list[str], objects: list[str]) -> list[int]:
+    """List keys, and objects that hold nothing else, for deletion."""
     listed = connection.execute(
         "INSERT INTO hub.erasure (place, name)"
         " SELECT 'vault', name FROM unnest(%s::text[]) AS name UNION ALL"
@@ -78,9 +78,9 @@ def check_tombstones(tombstones: tuple[Tombstone, ...]) -> None:
 
 
 def apply_tombstones(part: Part, tombstones: tuple[Tombstone, ...]) -> Erasing:
-    """Write tombstones, of which the highest rank stays, and delete what they reach."""
-    wanted = sorted({(each.target, each.key, each.rank) for each in tombstones})
-    highest = {(target, key): rank for target, key, rank in wanted}  # sorted: the last is highest
+    """Write tombstones, keep the highest rank of each, and delete what they cover."""
+    in_order = sorted({(each.target, each.key, each.rank) for each in tombstones})
+    highest = {(target, key): rank for target, key, rank in in_order}  # sorted: the last is highest
     targets = [target for target, _ in highest]
     keys = [key for _, key in highest]
     ranks = list(highest.values())

@@ -106,7 +106,7 @@ def discover(
 
 
 def stamp_of(file: SourceFile) -> Stamp:
-    """Values that stay equal as long as nobody touches the file."""
+    """Values that stay equal as long as the file is not changed."""
     return (file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns)
 
 

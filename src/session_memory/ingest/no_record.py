@@ -1,4 +1,4 @@
-"""Files that are named like logs and are none."""
+"""Files that are named like logs but are not logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NoRecordError(AdapterError):
-    """A file that is named like a log and holds not one record."""
+    """A file that is named like a log but holds no record."""
 
 
 def refuse_no_log(adapter: Adapter, file: SourceFile, damaged: int, too_long: int) -> None:

@@ -469,7 +469,7 @@ class _Pass(msgspec.Struct):
     """The source that holds what was read before from a replaced file."""
     records: int = 0
     damaged: int = 0
-    """Lines that are no records."""
+    """Lines that are not records."""
     too_long: int = 0
     """Lines over the cap."""
     cut: str = ""  # why its rest is yet to come: it is packed, and its end is missing

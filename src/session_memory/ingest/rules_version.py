@@ -1,6 +1,6 @@
 """Which redaction rules are in force: a hash of their files and of the user's own rules.
 
-A hash, so that nobody has to raise a number. The rules themselves are not imported: an idle sweep
+A hash, so that no number has to be raised. The rules themselves are not imported: an idle sweep
 asks this, and they take longer to load than it runs.
 """
 

@@ -65,7 +65,7 @@ def put(real: str, before: bytes | None, after: bytes) -> None:
 
 
 def back_up(real: str, before: bytes) -> None:
-    """A copy next to the file, of the same mode; the one of an earlier run gives way."""
+    """A copy next to the file, of the same mode; it replaces that of an earlier run."""
     _replace(real + BACKUP, before, os.stat(real), lambda: None)
 
 

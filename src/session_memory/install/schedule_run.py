@@ -1,4 +1,4 @@
-"""Putting a schedule in place, looking at it and taking it away, through the system's own tools."""
+"""Installs, shows and removes a schedule, through the system's own tools."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class System(msgspec.Struct, frozen=True):
         return shutil.which(program, path=self.environ.get("PATH")) is not None
 
     def units(self) -> Path:
-        """Of the user's systemd."""
+        """The folder of the user's systemd units."""
         named = self.environ.get("XDG_CONFIG_HOME", "")
         base = Path(named) if os.path.isabs(named) else Path(self.home, ".config")
         return base / "systemd" / "user"
 
     def plist(self) -> Path:
-        """Of the user's launch agents."""
+        """The file of our launch agent."""
         return Path(self.home, "Library", "LaunchAgents", f"{schedule.LABEL}.plist")
 
 
@@ -87,35 +87,37 @@ def kind_here(system: System) -> Kind:
 
 
 def install(system: System, kind: Kind, job: Job) -> list[str]:
-    """Put it in place; returns what was written or run."""
+    """Install a schedule; returns what was written or run."""
     match kind:
         case "systemd":
             units = {system.units() / n: t for n, t in schedule.systemd_units(job).items()}
             for path, text in units.items():
                 _check_unit(path)
                 _write(path, text)
-            _must(system, ["systemctl", "--user", "daemon-reload"])
-            _must(system, ["systemctl", "--user", "enable", "--now", f"{schedule.NAME}.timer"])
+            _run_or_raise(system, ["systemctl", "--user", "daemon-reload"])
+            _run_or_raise(
+                system, ["systemctl", "--user", "enable", "--now", f"{schedule.NAME}.timer"]
+            )
             return list(map(str, units))
         case "launchd":
             if system.plist().exists():
                 system.run(["launchctl", "unload", str(system.plist())])
             _write(system.plist(), schedule.launchd_plist(job))
-            _must(system, ["launchctl", "load", "-w", str(system.plist())])
+            _run_or_raise(system, ["launchctl", "load", "-w", str(system.plist())])
             return [str(system.plist())]
         case "cron":
             before = _crontab(system)
             after = schedule.with_cron(before, job)
             if after != before:
-                _must(system, ["crontab", "-"], after)
+                _run_or_raise(system, ["crontab", "-"], after)
             return ["crontab"]
         case "tasks":
-            _must(system, schedule.task_argv(job))
+            _run_or_raise(system, schedule.task_argv(job))
             return [f"task {schedule.NAME}"]
 
 
 def show(system: System, kind: Kind) -> str | None:
-    """What is in place; None for nothing."""
+    """The installed schedule; None where there is none."""
     match kind:
         case "systemd":
             timer = _read(system.units() / f"{schedule.NAME}.timer")
@@ -132,7 +134,7 @@ def show(system: System, kind: Kind) -> str | None:
 
 
 def command(system: System, kind: Kind) -> str | None:
-    """The text that holds the command that is run; None where nothing is in place."""
+    """The text with the command that is run; None where nothing is installed."""
     installed = show(system, kind)
     if installed is None or kind != "systemd":
         return installed
@@ -140,7 +142,7 @@ def command(system: System, kind: Kind) -> str | None:
 
 
 def remove(system: System, kind: Kind) -> bool:
-    """Take it away; whether there was one."""
+    """Remove the schedule; returns whether there was one."""
     if show(system, kind) is None:
         return False
     match kind:
@@ -154,10 +156,12 @@ def remove(system: System, kind: Kind) -> bool:
             system.run(["launchctl", "unload", "-w", str(system.plist())])
             system.plist().unlink(missing_ok=True)
         case "cron":
-            left = schedule.without_cron(_crontab(system))
-            _must(system, ["crontab", "-"] if left else ["crontab", "-r"], left or None)
+            remaining = schedule.without_cron(_crontab(system))
+            _run_or_raise(
+                system, ["crontab", "-"] if remaining else ["crontab", "-r"], remaining or None
+            )
         case "tasks":
-            _must(system, ["schtasks", "/Delete", "/F", "/TN", schedule.NAME])
+            _run_or_raise(system, ["schtasks", "/Delete", "/F", "/TN", schedule.NAME])
     return True
 
 
@@ -173,7 +177,7 @@ def _check_unit(path: Path) -> None:
 
 
 def _crontab(system: System) -> str:
-    """What is there; no crontab is an empty one, and one that cannot be read is not."""
+    """The user's crontab, empty where there is none; raises where it cannot be read."""
     done = system.run(["crontab", "-l"])
     none = ("no crontab", "no such file")  # the second is what busybox says
     if done.code != 0 and not any(word in done.err.lower() for word in none):
@@ -182,7 +186,7 @@ def _crontab(system: System) -> str:
     return done.out if done.code == 0 else ""
 
 
-def _must(system: System, argv: Sequence[str], text: str | None = None) -> None:
+def _run_or_raise(system: System, argv: Sequence[str], text: str | None = None) -> None:
     done = system.run(argv, text)
     if done.code != 0:
         message = " ".join(done.err.split())[:200] or f"it ended with {done.code}"

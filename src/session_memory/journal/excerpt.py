@@ -47,18 +47,18 @@ class Turn(msgspec.Struct, frozen=True):
         return f"**{self.role}:** {self.text}\n"
 
 
-def turns_of_session(store: SessionReader, session_id: int, count: int = MAX_TURNS) -> list[Turn]:
+def turns_of_session(store: SessionReader, session_id: int) -> list[Turn]:
     """The last turns of a session in the store."""
     spoken = (event for event in store.events(session_id) if event.kind in _KINDS)
     # Some contain nothing but our own injected text, so more are read than are needed.
-    latest = deque[SessionEvent](spoken, maxlen=4 * count)
+    latest = deque[SessionEvent](spoken, maxlen=4 * MAX_TURNS)
     turns = [_turn(_KINDS[event.kind], store.text(event)) for event in latest]
-    return [turn for turn in turns if turn is not None][-count:]
+    return [turn for turn in turns if turn is not None][-MAX_TURNS:]
 
 
-def turns_of_transcript(lines: Iterable[str], count: int = MAX_TURNS) -> list[Turn]:
+def turns_of_transcript(lines: Iterable[str]) -> list[Turn]:
     """The last turns of a raw log; a line is a message or has one under `message`."""
-    turns = deque[Turn](maxlen=count)
+    turns = deque[Turn](maxlen=MAX_TURNS)
     for line in lines:
         try:
             row: object = msgspec.json.decode(line.encode("utf-8", "replace"))

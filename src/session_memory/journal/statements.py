@@ -47,7 +47,7 @@ _ADDRESS = re.compile(r"\bhttps?://\S+")
 _PREFACE = re.compile(r"^(?:please )?implement the following plan:?\s*(?:#+\s*)?(?:plan:)?", re.I)
 _TRAP = re.compile(r"^`(?P<failed>[^`]+)` fails \(")
 _MENDS = re.compile(r"^What `[^`]+` finds, ")
-_PRODUCT = re.compile(r"[A-Z]\w*\.js")  # such as Next.js, which is no file
+_PRODUCT = re.compile(r"[A-Z]\w*\.js")  # such as Next.js, which is not a file
 _TEXT_FILE = re.compile(r"\.(?:mdx?|json|jsonl|ya?ml|toml|lock|ini|cfg|xml|html|css|scss)$")
 _EVERYWHERE = re.compile(
     r"(?:README|CHANGELOG|AGENTS|CLAUDE)\.md|package(?:-lock)?\.json"
@@ -110,7 +110,7 @@ def is_trap(statement: Statement) -> bool:
 def topics_of(text: str) -> tuple[Topic, ...]:
     """What a statement names; cached, since every compile looks at all statements again."""
     trap = _TRAP.match(text)
-    if trap is not None:  # what works instead is no topic of its own
+    if trap is not None:  # what works instead is not a topic of its own
         return (Topic("command", f"{one_line(trap['failed'])} fails"),)
     if _MENDS.match(text):
         return ()

@@ -71,8 +71,12 @@ def read_line(line: bytes) -> Incoming:
 
 
 def _message(message: Json) -> Incoming:
-    number, method = message.get("id"), message.get("method")
-    valid_id = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+    message_id, method = message.get("id"), message.get("method")
+    valid_id = (
+        message_id
+        if isinstance(message_id, str | int) and not isinstance(message_id, bool)
+        else None
+    )
     if method is None and ("result" in message or "error" in message):
         return Ignored()
     params = message.get("params")
@@ -90,17 +94,17 @@ def _message(message: Json) -> Incoming:
     return Request(valid_id, method, arguments)
 
 
-def answer(number: Id, result: Json) -> Json:
+def answer(message_id: Id, result: Json) -> Json:
     """The message that carries a result."""
-    return {"jsonrpc": "2.0", "id": number, "result": result}
+    return {"jsonrpc": "2.0", "id": message_id, "result": result}
 
 
-def failure(number: Id | None, code: int, message: str, data: Json | None = None) -> Json:
+def failure(message_id: Id | None, code: int, message: str, data: Json | None = None) -> Json:
     """The message that carries a protocol error; errors of tools are results (RUN-04)."""
     error: Json = {"code": code, "message": message}
     return {
         "jsonrpc": "2.0",
-        "id": number,
+        "id": message_id,
         "error": error if data is None else {**error, "data": data},
     }
 

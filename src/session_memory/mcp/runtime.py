@@ -78,12 +78,12 @@ class Runtime:
         find_paths: Callable[[], Paths],
         clock: Clock,
         config: Callable[[], Config] | None = None,
-        over: Callable[[Store], Store] | None = None,
+        wrap_store: Callable[[Store], Store] | None = None,
     ) -> None:
-        """`over` gives what answers in place of the store, such as the hub it is a copy of."""
+        """`wrap_store` returns what answers in place of the store: the hub that it is a copy of."""
         self.options = options
         self._config = config
-        self._over = over
+        self._wrap_store = wrap_store
         self._find_paths = find_paths
         self._clock = clock
         self._paths: Paths | None = None
@@ -91,7 +91,7 @@ class Runtime:
         self._opened: _OpenStore | None = None
         self._cache: dict[str, tuple[int, Json]] = {}
         self._logged: set[str] = set()
-        self._own: tuple[str, str, Project | None] | None = None
+        self._own_lookup: tuple[str, str, Project | None] | None = None
         self._started = clock()
         self._hits = self._misses = self._calls = 0
 
@@ -154,7 +154,7 @@ class Runtime:
         return PromptContext(opened.store, self.paths.data, project, argument, only)
 
     def _writer(self, opened: _OpenStore, caller: Caller) -> Writer:
-        """Who writes about which project."""
+        """Which agent writes, and about which project."""
         from session_memory.curate.agent_notes import UNKNOWN
         from session_memory.curate.take_notes import Writer
         from session_memory.redact import Redactor, make_redactor, render
@@ -210,10 +210,10 @@ class Runtime:
     def _structured(self, call: ToolCall, opened: _OpenStore, request: Any) -> Json:
         """The answer; every field of it only in the profile `full`."""
         answer = call.tool.load()(opened.context, request)
-        made = structured(answer, None if self.options.profile == "full" else call.tool.name)
-        if self.options.profile != "agent":  # the contract of the others names every tool
-            return made
-        return only_offered(made, {tool.name for tool in tools_of("agent")})
+        fields = structured(answer, None if self.options.profile == "full" else call.tool.name)
+        if self.options.profile != "agent":  # the other profiles promise every tool name
+            return fields
+        return only_offered(fields, {tool.name for tool in tools_of("agent")})
 
     def _add_to_cache(self, key: str, now: int, answer: Json) -> None:
         self._cache = {
@@ -242,7 +242,7 @@ class Runtime:
         return call.request(here.key)
 
     def _own_project(self, opened: _OpenStore, directory: str) -> Project | None:
-        """The project this server answers for alone; None where the directory is of none."""
+        """The project this server answers for alone; None where the directory belongs to none."""
         if self.options.project is None:
             return self._project_at(opened, directory)
         projects = opened.store.projects()
@@ -261,9 +261,9 @@ class Runtime:
         from session_memory.core.project.directory import project_at
 
         revision = opened.store.scopes.revision()
-        if self._own is None or self._own[:2] != (directory, revision):
-            self._own = (directory, revision, project_at(opened.store.projects(), directory))
-        return self._own[2]
+        if self._own_lookup is None or self._own_lookup[:2] != (directory, revision):
+            self._own_lookup = (directory, revision, project_at(opened.store.projects(), directory))
+        return self._own_lookup[2]
 
     def _open(self) -> _OpenStore:
         """The current store, opened again if its file was replaced."""
@@ -279,7 +279,7 @@ class Runtime:
         try:
             if opened is None:
                 store = open_store(str(data), self._clock(), read_only=read_only)
-                store = self._over(store) if self._over else store
+                store = self._wrap_store(store) if self._wrap_store else store
                 vault = self._config().journal.vault if self._config else ""
                 context = RecallContext(store, self._clock, read_only, data, vault)
                 opened = _OpenStore(store, context, store_identity(data), self._is_open_to_all())
@@ -298,7 +298,7 @@ class Runtime:
         if self._opened is not None:
             self._opened.store.close()
             self._opened = None
-        self._own = None
+        self._own_lookup = None
         self._cache.clear()
 
     def _present(self) -> Presence:

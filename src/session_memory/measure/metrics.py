@@ -23,7 +23,7 @@ from session_memory.measure.stats import Share, clopper_pearson
 OTHER_VERSION = "distilled by another version"
 """Why a session is left out if its digest, or that of a sub-agent, is not comparable."""
 ACTIVE_S = 30.0
-"""An event stands for at most this long: a night between two prompts is no work."""
+"""An event stands for at most this long: a night between two prompts is not work."""
 _CURABLE: frozenset[SignalType] = frozenset(
     ("recurring_error", "missing_tool", "wrong_directory", "failing_command")
 )

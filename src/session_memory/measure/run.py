@@ -119,7 +119,7 @@ def _subject(
 
 
 def _with_left_out(effect: Effect, units: Units) -> Effect:
-    """An effect that also says which sessions of the store are no units at all."""
+    """An effect that also says which sessions of the store are not units at all."""
     caveats, others = effect.caveats, units.left_out.get(OTHER_VERSION, 0)
     if others:
         caveats = (*caveats, _OTHERS.format(others=others, version=DIGEST_VERSION))

@@ -106,22 +106,20 @@ def bootstrap_difference(
     first: Sequence[float],
     second: Sequence[float],
     statistic: Statistic,
-    level: float = 0.95,
     *,
     rounds: int = 2000,
-    seed: int = 1,
 ) -> Interval:
-    """`statistic(first) - statistic(second)` with the percentile interval of resampling each.
+    """`statistic(first) - statistic(second)` with the 95 % interval of resampling each.
 
     The generator is seeded, so that the same sessions give the same figures.
     """
     estimate = statistic(first) - statistic(second)
-    choose = random.Random(seed).choices
+    choose = random.Random(1).choices
     drawn = sorted(
         statistic(choose(first, k=len(first))) - statistic(choose(second, k=len(second)))
         for _ in range(rounds)
     )
-    tail = (1 - level) / 2
+    tail = (1 - 0.95) / 2
     low, high = drawn[int(tail * rounds)], drawn[min(rounds - 1, int((1 - tail) * rounds))]
     return Interval(estimate, low, high)
 

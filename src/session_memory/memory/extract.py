@@ -2,7 +2,7 @@
 
 A failure affects only that session, which is tried again next time. The store is used on the
 caller's thread only; up to eight model calls run in parallel. A session that the budget defers is
-not a failure, and leaves its place in the run to the next one.
+not a failure, and does not count against the limit of the run.
 """
 
 from __future__ import annotations
@@ -109,21 +109,21 @@ def extract(store: Store, context: MemoryContext, request: ExtractRequest) -> Ex
     except StoreError as error:
         context.log.warn("store_failed", operation="choose", stage="extract", reason=error.code)
         return ExtractReport()
-    left = len(due) if request.session is not None else min(request.limit, len(due))
-    context.log.note("candidates", count=left)
+    remaining = len(due) if request.session is not None else min(request.limit, len(due))
+    context.log.note("candidates", count=remaining)
     report = ExtractReport()
-    if not left:
+    if not remaining:
         return report
     model = context.open_model(store)
     report.model = None if model is None else f"{model.provider} {model.name}".strip()
     run = _ExtractRun(store, context, model, report)
-    while due and left:
-        batch = [due.popleft() for _ in range(min(CONCURRENCY, left, len(due)))]
+    while due and remaining:
+        batch = [due.popleft() for _ in range(min(CONCURRENCY, remaining, len(due)))]
         report.candidates += len(batch)
         deferred = run.process(batch)
         if deferred == len(batch):
-            break  # the budget is spent: the others need not even be loaded
-        left -= len(batch) - deferred
+            break  # the budget is spent: the others are not even loaded
+        remaining -= len(batch) - deferred
         context.heartbeat()
     failed = sum(not dropped.final and not dropped.deferred for dropped in report.dropped)
     context.log.note(

@@ -1,4 +1,4 @@
-"""Points of knowledge articles as answers to a search: read when asked, from the files themselves.
+"""Points of knowledge articles as answers to a search: read from the files at each search.
 
 Like lines of MEMORY.md they have no index of ours, so nothing besides the files has to forget them.
 A point is shown under the title of its article, by which it is found as well.
@@ -28,7 +28,7 @@ _RELATED = re.compile(r"^## (?:Related|Sources)\b", re.M)
 
 
 def article_lines(data: Path, vault: str, project: Project | None) -> Iterator[PageLine]:
-    """The points of a project's articles, or of all. A vault is shared by all and of none."""
+    """The points of a project's articles, or of all. A vault belongs to no single project."""
     for folder in _folders(data, vault, project):
         for kind in KINDS:
             for entry in _entries(folder / KNOWLEDGE / kind):
@@ -73,7 +73,7 @@ def _entries(folder: Path, *, are_files: bool = True) -> list[os.DirEntry[str]]:
         return []
 
 
-@lru_cache(maxsize=2048)  # a server gets many questions; a changed file has another time
+@lru_cache(maxsize=2048)  # a server answers many searches; a changed file has another time
 def _points(path: str, _changed: int, _size: int) -> tuple[PageLine, ...]:
     try:
         page = Path(path).read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")

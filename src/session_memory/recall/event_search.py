@@ -64,11 +64,11 @@ def shown_text(store: SessionReader, event: SessionEvent) -> str | None:
         return None
 
 
-def snippet(text: str, stems: Iterable[str], limit: int = SNIPPET_CHARS) -> str:
+def snippet(text: str, stems: Iterable[str]) -> str:
     """The part of a text around the first matching word, on one line."""
     low = text.lower()
     first = min((index for each in stems if (index := low.find(each)) >= 0), default=0)
     start = max(0, first - LEAD_CHARS)
-    cut = text[start : start + limit]
-    before, after = "..." if start else "", "..." if start + limit < len(text) else ""
-    return one_line(f"{before}{cut}{after}")
+    end = start + SNIPPET_CHARS
+    before, after = "..." if start else "", "..." if end < len(text) else ""
+    return one_line(f"{before}{text[start:end]}{after}")

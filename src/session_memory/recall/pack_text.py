@@ -63,7 +63,7 @@ class Rendered(msgspec.Struct, frozen=True):
 
 
 def safe_line(text: str, limit: int = ITEM_CHARS) -> str:
-    """Stored text as one line that can neither end the pack nor drive a terminal."""
+    """Stored text as one line that can neither end the pack nor control a terminal."""
     line = _DECLARES.sub(r"\1 =", _FORGED.sub("(", one_line(stripped(text))))
     return excerpt(line, limit)
 

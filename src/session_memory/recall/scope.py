@@ -24,13 +24,13 @@ class Scope(msgspec.Struct, frozen=True):
     project: Project
     session: SessionLine | None
     lines: tuple[SessionLine, ...]
-    """Sessions whose words count, latest first: the requested one, or those of the project."""
+    """Sessions whose content counts, latest first: the requested one, or those of the project."""
     captured: tuple[SessionLine, ...]
     """Those, and the sessions in which only a program spoke: stored, but not used in answers."""
 
     @property
     def ids(self) -> list[int]:
-        """Ids of the sessions whose words count."""
+        """Ids of the sessions whose content counts."""
         return [line.id for line in self.lines]
 
     @property
@@ -94,8 +94,8 @@ def is_of_project(store: RecallStore, line: SessionLine, key: str | None) -> boo
 
 def project_of(store: RecallStore, line: SessionLine) -> Project | None:
     """The project of a session."""
-    number = line.project_id
-    return None if number is None else store.scopes.some_projects([number]).get(number)
+    key = line.project_id
+    return None if key is None else store.scopes.some_projects([key]).get(key)
 
 
 def is_outside(project: Project, line: SessionLine) -> bool:

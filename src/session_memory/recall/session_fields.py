@@ -39,5 +39,5 @@ def display_label(line: SessionLine, lane: Lane) -> str:
 
 
 def short_line(text: str, limit: int) -> str:
-    """Stored text on one line, harmless to whoever reads it."""
+    """Stored text on one line, without markup or control characters."""
     return one_line(excerpt(untagged(text), limit))[:limit]

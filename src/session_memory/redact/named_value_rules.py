@@ -62,7 +62,7 @@ _TYPE = rb"(?:\s*:\s*[a-z_&*][\w.<>\[\]?|]{0,20}|\s+string)"
 _TYPED = _TYPE + rb"?"
 _UNUSUAL = rb"\s*(?:[!:=]={1,2}|=>|\|\||\?\?|<-|\bor\b)\s*"
 _OPERATOR = rb"\s*(?:[:!=]?={1,3}|=>|:|\|\||\?\?|<-|\bor\b)>?\s*"
-_SAME_LINE = _OPERATOR.replace(rb"\s*", rb"[ \t]*")  # bare words on the next line are no value
+_SAME_LINE = _OPERATOR.replace(rb"\s*", rb"[ \t]*")  # bare words on the next line are not a value
 _PREFIX = rb"(?:[brufl@]{1,2})?"
 _WRAPPER = rb"(?:new\s+)?[\w.:\[\]&]{1,24}\((?:[^()'\"`]{0,20},|['\"][\w.-]{1,40}['\"]\s*,)?"
 _SETTERS = rb"\.(?:equals|set|to_?equal|send_?keys|type|fill|val|set_?value)"

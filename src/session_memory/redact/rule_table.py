@@ -23,7 +23,7 @@ _PREFIXED = tuple(
     msgspec.structs.replace(rule, check=rule.check or is_unmasked)
     for rule in (*MODELS, *SERVICES, *CLOUD)
 )
-"""Documentation shows the known beginnings too, with the rest crossed out."""
+"""Documentation shows such prefixes too, with the rest masked."""
 
 RULES: tuple[Rule, ...] = (
     *KEYS,

@@ -308,7 +308,7 @@ _ENDS_AS_NAME = compiled(
 
 
 def ends_as_name(value: bytes) -> bool:
-    """Words that end in what they stand for, `shop-client-secret`: keys and tokens are no words."""
+    """Words that end in what they stand for, `shop-client-secret`: keys are not words."""
     return _ENDS_AS_NAME.match(value) is not None and is_spoken(value)
 
 

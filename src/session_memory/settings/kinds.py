@@ -18,7 +18,7 @@ LARGEST_COUNT = 1_000_000_000_000
 
 
 class UserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of secret that a user knows of."""
+    """A rule of redaction that the user adds."""
 
     id: str
     pattern: str
@@ -79,21 +79,21 @@ TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
 class InvalidValueError(Exception):
-    """The value is not of the key's kind; the caller knows where it stands."""
+    """The value is not of the key's kind; the caller knows where it was set."""
 
 
 def check(kind: Kind, value: object) -> Value:
-    """A typed value of what a file says."""
+    """The value in a file, checked and typed."""
     match kind, value:
         case "flag", bool():
             return value
         case (("list" | "paths"), list()):
             items = cast("list[object]", value)
             texts = tuple(item for item in items if isinstance(item, str) and item)
-            whole = kind == "list" or all(_is_whole(text) for text in texts)
+            whole = kind == "list" or all(_is_complete(text) for text in texts)
             if whole and len(texts) == len(items):
                 return texts
-        case (("path" | "file"), str()) if not value or _is_whole(value):
+        case (("path" | "file"), str()) if not value or _is_complete(value):
             return value
         case "rules", list():
             with suppress(msgspec.ValidationError):
@@ -132,7 +132,7 @@ def check(kind: Kind, value: object) -> Value:
 
 
 def from_text(kind: Kind, text: str) -> object:
-    """What a variable or flag says, as a file would have said it."""
+    """The value of a variable or flag, as a file would state it."""
     if kind == "flag":
         word = text.strip().lower()
         return word in TRUE if word in TRUE + FALSE else text
@@ -149,6 +149,6 @@ def from_text(kind: Kind, text: str) -> object:
     return text
 
 
-def _is_whole(path: str) -> bool:
+def _is_complete(path: str) -> bool:
     """Whether a path means the same from every working directory."""
     return path == "~" or path.startswith("~/") or Path(path).is_absolute()

@@ -39,7 +39,7 @@ ENV_PREFIX = "SESSION_MEMORY_"
 RESERVED_ENV = frozenset(
     ENV_PREFIX + name for name in ("HOME", "CONFIG", "DEBUG", "INJECT", "INTERNAL")
 )
-"""Variables that are no settings: documented where the hook and the command line read them."""
+"""Variables that are not settings: documented where the hook and the command line read them."""
 
 FILE_CAP = 4 * 1024 * 1024
 

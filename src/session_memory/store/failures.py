@@ -1,4 +1,4 @@
-"""Errors of the database library that left the store unchanged, as errors of ours.
+"""Turns errors of the database library that left the store unchanged into our own.
 
 They are recognised by name, because a caller need not have loaded that library.
 """
@@ -12,7 +12,8 @@ _DISK = ("FullError", "IOError", "ReadOnlyError", "CantOpenError")
 
 
 _WRONG_CHECKSUM = 10 | 32 << 8
-"""SQLite's extended code of a page that is not as it was written; the plain one means the disk."""
+"""SQLite's extended code for a page that changed since it was written; the plain code means a
+disk error."""
 
 
 def is_damage(error: object) -> bool:
@@ -22,7 +23,7 @@ def is_damage(error: object) -> bool:
 
 def describe(error: object) -> str:
     """What is wrong with a file; of a wrong checksum SQLite says only that the disk failed."""
-    return "a page does not fit its checksum" if _is_wrong_checksum(error) else str(error)
+    return "a page does not match its checksum" if _is_wrong_checksum(error) else str(error)
 
 
 def _is_wrong_checksum(error: object) -> bool:

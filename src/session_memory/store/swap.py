@@ -1,4 +1,4 @@
-"""Putting a prepared store in the place of the present one; a swap that is cut off is finished.
+"""Puts a prepared store in the place of the present one; a swap that is cut off is finished.
 
 The new store is prepared in `restore.partial` inside the store's directory, where nothing reads it.
 Then `restore.json` says what moves where, and the moves are renames: first the present files into
@@ -27,7 +27,7 @@ PLAN = "restore.json"
 LOCK = "restore.lock"
 ASIDE = "before-restore-"
 STAYS = ("distribution.json", "audit.jsonl")
-"""Records of files outside the store: those did not go back in time, so neither do these."""
+"""Records of files outside the store: a restore does not change those, so these stay."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ def swap(directory: str, plan: Plan) -> None:
     """Do the moves; the staged store is complete."""
     for folder, _, _ in os.walk(os.path.join(directory, STAGING)):
         flush_directory(folder)
-    # The plan must not outlive what it moves: the name of the staged store comes to the disk first.
+    # The name of the staged store must reach the disk before the plan that moves it.
     flush_directory(directory)
     with exclusive(os.path.join(directory, LOCK), "a restore", wait=True):
         replace_file(os.path.join(directory, PLAN), msgspec.json.encode(plan))
@@ -124,7 +124,7 @@ def finish(directory: str) -> None:
 
 
 def _move(directory: str, plan: Plan) -> None:
-    """Every move that is not done yet; called again it goes on where it was."""
+    """Make every move that is not done yet; it can be called again."""
     aside, new = os.path.join(directory, plan.aside), os.path.join(directory, STAGING)
     if plan.out:
         with contextlib.suppress(FileExistsError):

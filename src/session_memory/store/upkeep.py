@@ -36,7 +36,7 @@ class RetentionStore(Protocol):
         ...
 
     def compact(self, session_id: int, at_least: int = 2) -> int:
-        """Join a session's segments, if there are so many, into one; returns how many went."""
+        """Join a session's segments, if there are so many; returns how many were removed."""
         ...
 
     def sweep_orphans(self) -> int:
@@ -67,7 +67,7 @@ class MaintenanceStore(Protocol):
         ...
 
     def dump(self) -> Iterator[dict[str, Any]]:
-        """The canonical content: equal for equal logs, whatever way they came in."""
+        """The canonical content: equal for equal logs, in whatever order they were read."""
         ...
 
     def backup(
@@ -75,6 +75,6 @@ class MaintenanceStore(Protocol):
     ) -> int:
         """Copy everything, consistent and checked, to a new directory; returns bytes written.
 
-        With `replace`, an earlier backup there gives way once the new one is complete.
+        With `replace`, an earlier backup there is replaced once the new one is complete.
         """
         ...

@@ -315,7 +315,7 @@ class TextFilter(msgspec.Struct, frozen=True):
 
     @property
     def may_be_turns(self) -> bool:
-        """Whether prompts or answers can fit: they fail nothing and are no calls."""
+        """Whether prompts or answers can fit: they cannot fail and are not calls."""
         kinds = not self.kinds or bool({"user_prompt", "assistant_text"} & set(self.kinds))
         return kinds and not self.errors_only and self.tool is None
 

@@ -63,7 +63,7 @@ class Writer(Protocol):
         ...
 
     def confirm(self, source_id: int, copies: list[tuple[int, EventDraft]]) -> None:
-        """Events the session has already, found (again) in this source, perhaps known better."""
+        """Note that a source holds events the session has already; it may say more about them."""
         ...
 
     def add_facts(self, session: SessionHandle, source_id: int, facts: list[Fact]) -> None:
@@ -75,7 +75,7 @@ class Writer(Protocol):
         ...
 
     def reprice(self, price: Callable[[Usage], float | None], version: str) -> int:
-        """Price what no table before this version could; returns how many responses it helped."""
+        """Price responses that no earlier table could; returns how many got a price."""
         ...
 
     def restart_source(self, source_id: int) -> None:
@@ -99,7 +99,7 @@ class Writer(Protocol):
         ...
 
     def holds_beginning(self, aside: int, seen: set[int]) -> bool:
-        """Whether events are the first ones of a source set aside: what only it holds is behind."""
+        """Whether these are the first events of a source set aside: its others come later."""
         ...
 
     def first_lost(self, aside: int) -> LostEvent | None:
@@ -159,7 +159,7 @@ class Writer(Protocol):
     def save_observations(self, observed: Mapping[int, list[Observation]]) -> None:
         """Replace what was observed of the raw text of sessions.
 
-        Notes and what was observed of text that has gone stay; seen again, it becomes newer.
+        Notes and what was observed of text that has gone stay; seen again, one gets the newer time.
         """
         ...
 

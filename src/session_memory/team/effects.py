@@ -15,7 +15,7 @@ from session_memory.team.membership import Membership
 
 
 class TeamEffect(msgspec.Struct, frozen=True):
-    """One rule of one's own, and what others measured of it."""
+    """One of the user's own rules, and what others measured of it."""
 
     pattern: str
     text: str
@@ -25,7 +25,7 @@ class TeamEffect(msgspec.Struct, frozen=True):
 
 
 def team_effects(data: Path, joined: Membership, client: HubClient) -> list[TeamEffect]:
-    """Rules of one's own catalog that others measured too."""
+    """Rules of the user's catalog that others measured too."""
     newest: dict[tuple[str, str], Effect] = {}
     for share in joined.shared:
         numbers = client.get("/v1/numbers", Numbers, project=share.project)

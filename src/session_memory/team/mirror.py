@@ -1,8 +1,8 @@
 """A hub as a store: what may be seen there, as lines of an export, imported into a temporary store.
 
 So every question that a local store answers is answered of a hub by the same code and with the same
-ranking. The copy lives as long as one command and is deleted with it; a command that goes on, as
-the page does, makes another when the hub has changed.
+ranking. The copy lives as long as one command and is deleted with it; a command that keeps
+running, as the page does, makes another when the hub has changed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from session_memory.redact import Redactor
 from session_memory.store import open_store
 from session_memory.store.remote_call import HubClient
 from session_memory.team.evidence import read_cure, read_digest
+from session_memory.team.hub_values import title_of
 from session_memory.team.membership import Membership
 
 PAGE = 200
 MOST_EVENTS = 20_000
-"""Events of the newest sessions that a copy holds; about so many take ten seconds."""
+"""Events of the newest sessions that a copy holds; copying that many takes about ten seconds."""
 Progress = Callable[[int, str], None]
 
 
@@ -41,7 +42,7 @@ def fill(
 
 
 def state_of(client: HubClient, joined: Membership) -> dict[str, str]:
-    """How far each project of this machine has come on the hub: another state, another content."""
+    """The state of each project of this machine on the hub: it changes with the content."""
     return {
         share.project: client.post(
             "/v1/sync", wire.Sync(share.project, share.generation, ""), wire.SyncState
@@ -51,7 +52,7 @@ def state_of(client: HubClient, joined: Membership) -> dict[str, str]:
 
 
 def lines(client: HubClient, projects: tuple[str, ...], progress: Progress) -> Iterator[Line]:
-    """The newest sessions that the token may see in these projects, each has an equal part."""
+    """The newest sessions that the token may see in these projects, as many events of each."""
     count = 0
     for project in projects:
         after: str | None = None
@@ -75,9 +76,8 @@ def lines(client: HubClient, projects: tuple[str, ...], progress: Progress) -> I
 def session_lines(text: wire.SessionText) -> Iterator[Line]:
     """One session with its events, or with its digest where no events are shared."""
     line, body = text.line, text.line.body
-    title = f"{line.author}: {body.title or ''}".strip()
     stated = {
-        "title.custom": title,
+        "title.custom": title_of(line),
         "opened_at": body.started_at,
         "started_at": body.started_at,
         "ended_at": body.ended_at,

@@ -23,7 +23,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     kinds: dict[str, int] = {}
     """How many items of each kind."""
     bytes: int = 0
-    """As they were sent, before packing."""
+    """As they were sent, before compression."""
     keys: tuple[str, ...] = ()
     """Of the items or sessions."""
     proof: str = ""
@@ -33,7 +33,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 def add_receipt(data: Path, receipt: Receipt) -> None:
     """Append a line."""
     with open_private(private_dir(folder(data)) / RECEIPTS, "ab") as file:
-        # A line that a kill cut off must not take the next one with it.
+        # Begins with a newline: a line that a kill cut off must not spoil this one.
         file.write(b"\n" + msgspec.json.encode(receipt) + b"\n")
 
 

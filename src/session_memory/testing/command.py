@@ -28,7 +28,7 @@ def run_command(
     must not import something), start a real one.
     """
     if not _IN_USE.acquire(blocking=False):
-        raise RuntimeError("a process has one directory and one environment: start another one")
+        raise RuntimeError("a process has one directory and one environment: start a real one")
     out, err = _stream(), _stream()
     try:
         with (
@@ -55,7 +55,7 @@ def _text(stream: io.TextIOWrapper) -> str:
 def _process_state(
     environ: Mapping[str, str] | None, directory: Path | None, stdin: bytes
 ) -> Generator[None]:
-    """What a process has of its own; put back as it was afterwards."""
+    """Environment, directory and input of a process; restored afterwards."""
     before = (dict(os.environ), os.getcwd(), sys.stdin)
     umask = os.umask(0o077)  # as `main` sets it
     try:

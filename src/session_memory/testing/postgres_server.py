@@ -1,4 +1,4 @@
-"""A PostgreSQL of one's own for tests and demos: in a temporary directory, on loopback.
+"""A private PostgreSQL for tests and demos: in a temporary directory, on loopback.
 
 PostgreSQL refuses to run as root, so it is started as another user where we are root. It ends with
 the process that started it, however that ends.
@@ -82,7 +82,7 @@ def unprivileged_user() -> str | None:
 class PostgresServer:
     """A running server. `url(database)` is how its superuser reaches it.
 
-    In a directory that is given, its databases stay, and are there for the next one.
+    Databases in a given directory are kept for the next server.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class PostgresServer:
         self.user = unprivileged_user()
         self.port = free_port()
         self.directory = directory or Path(tempfile.mkdtemp(prefix="sm-postgres-"))
-        self._stays = directory is not None
+        self._keeps_directory = directory is not None
         self._settings = {**SETTINGS, **(settings or {})}
         if self.user:
             shutil.chown(self.directory, self.user)
@@ -171,7 +171,7 @@ class PostgresServer:
             except subprocess.TimeoutExpired:
                 self.kill()
             self._process = None
-        if not self._stays:
+        if not self._keeps_directory:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def _run(self, program: str, *arguments: str) -> None:

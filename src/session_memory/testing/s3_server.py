@@ -1,4 +1,4 @@
-"""An S3 server of one's own for tests and demos: in a temporary directory, on loopback."""
+"""A private S3 server for tests and demos: in a temporary directory, on loopback."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ _ORDER = {"fail": 0, "warn": 1, "pass": 2}
 
 
 def health_page(web: WebContext, _page_request: PageRequest) -> Page:
-    """The last check of this run, at once; without one, a script or the reader asks for it."""
+    """The last check of this run, at once; without one, the page fetches it."""
     health = web.health
     return Page(
         "health.html", {"checks": health.findings, "problems": health.problems, "at": health.at}

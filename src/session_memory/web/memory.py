@@ -57,7 +57,7 @@ class ProjectMemory(msgspec.Struct, frozen=True):
 def memory_list(web: WebContext, page_request: PageRequest) -> Page:
     """Every project, those where notes wait first, then those with a memory.
 
-    A note about a folder that is no project any more is decided on here.
+    A note about a folder that is no longer a project is decided on here.
     """
     notes, trouble = known_notes(web)
     with web.reading() as store:

@@ -19,7 +19,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class GoTo(msgspec.Struct, frozen=True):
-    """Where a decision leads, and what was done."""
+    """A redirect after a decision, and a note on what was done."""
 
     path: str
     note: str = ""

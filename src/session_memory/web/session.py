@@ -167,7 +167,7 @@ def _named_event(store: Store, page_request: PageRequest) -> tuple[Session, Sess
 
 
 def _edits(places: Sequence[EventPlace]) -> list[int]:
-    """The calls that edited something: those whose result is no error."""
+    """The calls that edited something: those whose result is not an error."""
     failed = {place.call_id for place in places if place.is_error and place.call_id}
     return [
         place.id

@@ -71,7 +71,7 @@ def _day(text: str | None) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise UsageError(f"{text!r} is no day", hint="a day is written as 2026-03-02") from None
+        raise UsageError(f"{text!r} is not a day", hint="a day is written as 2026-03-02") from None
 
 
 def _moment(day: date) -> int:

@@ -1,4 +1,4 @@
-"""Measuring effects, with the catalog, the history of giving, the trials and detected patterns.
+"""Measures effects, with the catalog, the history of giving, the trials and detected patterns.
 
 Detection, curation, guards and measurement do not import each other; they are joined here.
 """
@@ -56,7 +56,7 @@ def measure_all(
 
 
 def _guards(catalog: Mapping[str, Pattern], record: GuardRecord) -> dict[str, Guard]:
-    """Every guard that there ever was, as its rule is checked now."""
+    """Every guard there has ever been, as its rule is checked now."""
     choices = {choice.rule: choice for choice in record.choices}
     guards: dict[str, Guard] = {}
     for name in {giving.pattern_id for giving in record.given} & catalog.keys():
@@ -73,7 +73,7 @@ def _with_guards(
     record: GuardRecord,
     policy: Measure,
 ) -> Iterator[Mined]:
-    """The evidence, and how often sessions of guarded projects did what a guard is against."""
+    """The evidence, and how often sessions of guarded projects did what a guard forbids."""
     since = {
         (giving.pattern_id, giving.repo): giving.since - policy.window_days * DAY_MS
         for giving in reversed(record.given)

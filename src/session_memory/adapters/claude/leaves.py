@@ -54,7 +54,7 @@ def _leaves(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 class _Log(msgspec.Struct, frozen=True):
-    """What is to be known of another log."""
+    """What is needed of another log."""
 
     session: str
     last: str
@@ -114,7 +114,7 @@ def _top_leaves(path: str) -> list[str]:
 
 
 def _held(path: str, wanted: set[str]) -> tuple[_Log, set[str]]:
-    """What is to be known of a log, and which of the wanted records it holds."""
+    """What is needed of a log, and which of the wanted records it holds."""
     session = last = ""
     leaves: set[str] = set()
     try:

@@ -1,4 +1,4 @@
-"""The fields of Codex's rows that are read; what nobody reads is not even decoded.
+"""The fields of Codex's rows that are read; the others are not even decoded.
 
 The header of a thread repeats the client's instructions and tools: a fifth of the bytes of a log.
 """
@@ -14,7 +14,7 @@ from session_memory.adapters.common import DEPTH_ERRORS, Json, as_object
 Record = dict[str, Json]
 
 
-class Item(msgspec.Struct, gc=False):  # what is decoded refers to nothing above it
+class Item(msgspec.Struct, gc=False):  # decoded values cannot form cycles
     """An item of the conversation as the model sees it: the fields of all its kinds."""
 
     type: str = ""
@@ -198,7 +198,7 @@ Fields = TypeVar("Fields", Item, ClientEvent)
 
 
 def _loosely(fields: Record, kind: type[Fields]) -> Fields:
-    """A struct of those fields that are what they should be: vendors change shapes."""
+    """A struct of the fields that have the expected type: vendors change their formats."""
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError:

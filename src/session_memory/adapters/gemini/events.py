@@ -56,7 +56,7 @@ class EventBuilder:
         self._agent: Origin = "subagent" if self._by_agent else "agent"
         calls = [(m, key, row) for m in fold.messages.values() for key, row in m.calls.items()]
         self._answered = {key for _, key, row in calls if has_ended(as_text(row.get("status")))}
-        """Calls whose result stands with the call: messages that repeat it are no news."""
+        """Calls whose result stands with the call: messages that repeat it add nothing."""
         self._names = {key: as_text(row.get("name")) for _, key, row in calls}
         self._pos = 0
         self._now: Message | None = None

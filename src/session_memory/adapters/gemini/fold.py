@@ -106,7 +106,7 @@ class Fold:
         self._last_at: int | None = None
 
     def older(self, records: Iterator[Record]) -> None:
-        """Note what an earlier file of the session holds, without emitting it again."""
+        """Take in what an earlier file of the session holds, without emitting it again."""
         self._own = False
         for record in records:
             self.take(record)
@@ -149,18 +149,18 @@ class Fold:
         """What the model sees from now on; messages known already are as they were written.
 
         A resumed session lists its history here with new times and without its calls, and tool
-        outputs that were masked to save room: none of that is news.
+        outputs that were masked to save room: none of that is new.
         """
         listed = {as_text(row.get("id")) for row in rows}
         dropped = bool(self._context - listed)
-        news: set[str] = set()
+        new_names: set[str] = set()
         for row in rows:
             name = as_text(row.get("id"))
             earlier = self.messages.get(name)
-            if earlier is not None and not earlier.rewound and name not in news:
+            if earlier is not None and not earlier.rewound and name not in new_names:
                 self._mention(earlier)
                 continue
-            news.add(name)
+            new_names.add(name)
             self._message(row)
             if dropped and name in self.messages:
                 self.messages[name].is_summary = _reads_like_a_summary(row)

@@ -153,7 +153,7 @@ def _said(raw: Record, depth: int = 2) -> str | None:
 
 
 def outcomes_of(lines: Iterable[bytes]) -> dict[str, str]:
-    """How each call ended by events.jsonl; a workspace's second report gives way to the first."""
+    """How each call ended by events.jsonl; of several reports of a workspace the first counts."""
     outcomes: dict[str, str] = {}
     for line in lines:
         if b'"tool_completed"' not in line:

@@ -28,7 +28,7 @@ _LIVE = frozenset(
         "user_prompt",
     }
 )
-"""What a rewind takes back; money spent and errors met stay what they were."""
+"""What a rewind takes back; costs and errors stay."""
 
 
 class Sides(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class EventBuilder:
         self._calls: dict[str, Call] = {}
         self._shown: set[str] = set()
         self._starts: dict[int, int] = {}
-        """Prompt index to the place of its first event; only of turns that still stand."""
+        """Prompt index to the place of its first event; only of turns that were not rewound."""
         self._numbered = False
         self._open: tuple[object, ...] | None = None
         self._pos = -1
@@ -104,7 +104,7 @@ class EventBuilder:
     # --- messages ---
 
     def _chunk(self, key: tuple[object, ...], kind: EventKind, origin: Origin, text: str) -> None:
-        """A piece of a message: goes on the last one if nothing came between them."""
+        """A piece of a message: continues the last one if nothing came between them."""
         if self._open == key:
             self.part.events[-1].text += text
         elif text:
@@ -134,7 +134,7 @@ class EventBuilder:
             self._open = key
 
     def _starts_turn(self, index: Json) -> None:
-        """Remember where a prompt begins. Since clients number them, others begin no turn."""
+        """Remember where a prompt begins; once prompts are numbered, others begin no turn."""
         if type(index) is int:
             self._numbered = True
         elif self._numbered:
@@ -161,7 +161,7 @@ class EventBuilder:
     # --- tools ---
 
     def tool(self, update: Record) -> None:
-        """A call, news of it, or its end."""
+        """A call, an update of it, or its end."""
         call_id = as_text(update.get("toolCallId"))
         call = self._calls[call_id]
         if call_id not in self._shown:
@@ -214,7 +214,7 @@ class EventBuilder:
                 self.part.note("model", usage.model, self._line.pos)
 
     def rewind(self, update: Record) -> None:
-        """The user went back: later turns stay as history, but are no part of the conversation."""
+        """The user went back: later turns stay as history, but are not part of the conversation."""
         target = update.get("target_prompt_index", update.get("targetPromptIndex"))
         if type(target) is not int:
             self.ignored["rewind_marker/no_target"] += 1
@@ -249,21 +249,21 @@ class EventBuilder:
 
     def failure(self, update: Record) -> None:
         """An error of the client or the service behind it."""
-        said = as_text(update.get("message")) or as_text(update.get("error"))
-        if not said and self._line.kind == "retry_state":
+        message = as_text(update.get("message")) or as_text(update.get("error"))
+        if not message and self._line.kind == "retry_state":
             self.ignored[f"retry_state/{as_text(update.get('type'))}"] += 1
             return
-        event = self.add("error", "harness", said or self._line.kind, self._line.kind)
+        event = self.add("error", "harness", message or self._line.kind, self._line.kind)
         event.is_error = True
 
     def hooks(self, update: Record) -> None:
         """Hooks that ran; only what they blocked or failed at is worth keeping."""
         for run in as_list(update.get("runs")):
             status = as_object(as_object(run).get("status"))
-            said = as_text(status.get("detail")) or as_text(status.get("error"))
+            detail = as_text(status.get("detail")) or as_text(status.get("error"))
             if status.get("status") in ("blocked", "failed"):
                 name = as_text(as_object(run).get("name"))
-                event = self.add("system", "harness", f"{name}: {said}", "hook_errors")
+                event = self.add("system", "harness", f"{name}: {detail}", "hook_errors")
                 event.is_error = True
         self.ignored["hook_execution"] += 1
 
@@ -288,7 +288,7 @@ class EventBuilder:
             self.children[child] = parent
 
     def task(self, update: Record) -> None:
-        """A command that went on in the background: that it did, or how it ended."""
+        """A command that runs in the background: its start or its end."""
         detail = as_object(update.get("task_snapshot")) or update
         parts = (as_text(detail.get("command")), as_text(detail.get("output")))
         event = self.add("system", "harness", "\n".join(filter(None, parts)), self._line.kind)
@@ -298,12 +298,12 @@ class EventBuilder:
         event.is_error = event.exit_code not in (None, 0)
 
     def note(self, update: Record) -> None:
-        """Short news in words: another model, a recap, output of a watched process."""
+        """A short message: another model, a recap, output of a watched process."""
         if model := as_text(update.get("model_id")) or as_text(update.get("new_model_id")):
             self._model = model
             self.part.note("model", model, self._line.pos)
-        said = (update.get(k) for k in ("summary", "event_text", "reason", "model_id"))
-        text = next((word for word in said if isinstance(word, str) and word), "")
+        texts = (update.get(k) for k in ("summary", "event_text", "reason", "model_id"))
+        text = next((text for text in texts if isinstance(text, str) and text), "")
         self.add("system", "harness", text or self._line.kind, self._line.kind)
 
 

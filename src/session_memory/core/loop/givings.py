@@ -1,6 +1,6 @@
 """When a version of a pattern came into the files of a repository, and when it left them again.
 
-What a file holds now is the ledger's matter; measuring needs to know since when it was so.
+The ledger knows what a file holds now; measuring needs to know since when.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ Pair = tuple[str, str]
 def standing(
     history: Iterable[Given], held: Iterable[Pair], written: Mapping[Pair, int]
 ) -> frozenset[tuple[str, int, str]]:
-    """What files hold, with its version: as just written, else as it has been going on."""
-    going_on = {
+    """What files hold, with its version: as just written, else as the history says."""
+    continuing = {
         (given.pattern_id, given.repo): given.version for given in history if given.until is None
     }
-    versions = {**going_on, **written}
+    versions = {**continuing, **written}
     return frozenset((pair[0], versions[pair], pair[1]) for pair in held if pair in versions)
 
 
 def renewed(history: Iterable[Given], standing: Standing, now_ms: int) -> tuple[Given, ...]:
     """The history after a run: what is new begins now, what is gone ends now, the rest goes on."""
-    going_on: set[tuple[str, int, str]] = set()
+    continuing: set[tuple[str, int, str]] = set()
     after: list[Given] = []
     for given in history:
         name = (given.pattern_id, given.version, given.repo)
         if given.until is None and name not in standing:
             given = msgspec.structs.replace(given, until=now_ms)
         elif given.until is None:
-            going_on.add(name)
+            continuing.add(name)
         after.append(given)
-    after += [Given(*name, now_ms) for name in sorted(standing) if name not in going_on]
+    after += [Given(*name, now_ms) for name in sorted(standing) if name not in continuing]
     return tuple(after)

@@ -99,7 +99,7 @@ def _pointer(text: str | None, directory: str) -> str | None:
 
 
 def _common_dir(git_dir: str, tree: Tree) -> str | None:
-    """The shared git directory of a linked worktree, or None where `git_dir` is no worktree's."""
+    """The shared git directory of a linked worktree, or None where `git_dir` is not worktree's."""
     stated = (tree.read_text(join(git_dir, "commondir"), POINTER_LIMIT) or "").strip()
     if stated and "\0" not in stated:
         return join(git_dir, stated)

@@ -92,7 +92,7 @@ _WRITING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
 
 
 def file_uri(path: str, parameters: str) -> str:
-    """The file as SQLite takes it; a path may hold bytes that are no UTF-8."""
+    """The file as SQLite takes it; a path may hold bytes that are not UTF-8."""
     return f"file:{quote(os.fsencode(os.path.abspath(path)))}?{parameters}"
 
 
