@@ -18,7 +18,6 @@ from tests.memory.shell import BOTH
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.model_server import ModelServer, Part, Play
 
-
 # The program, but a model that failed is asked again at once.
 IMPATIENT = """
 import sys
