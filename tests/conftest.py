@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
@@ -57,11 +58,21 @@ def _is_usable(disk: Path) -> bool:
 
 # Tests wait for a disk thousands of times (every commit is an fsync), and not for memory.
 # What must survive a power cut is tested by refusing, cutting and ordering writes, on any disk.
-# The same goes for what tests, and the servers and browsers that they start, put into TMPDIR.
+# The same goes for what tests, and the servers and browsers that they start, put into TMPDIR: a
+# directory of this run, which goes with it.
+OWN_TMPDIR: list[str] = []
 if _is_usable(MEMORY_DISK):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
-    os.environ.setdefault("TMPDIR", str(MEMORY_DISK))
+    if "TMPDIR" not in os.environ:  # else it is the user's, or that of the run this belongs to
+        OWN_TMPDIR.append(tempfile.mkdtemp(prefix="session-memory-tests-", dir=MEMORY_DISK))
+        os.chmod(OWN_TMPDIR[0], 0o711)  # PostgreSQL runs as somebody else
+        os.environ["TMPDIR"] = OWN_TMPDIR[0]
     tempfile.tempdir = None  # it is looked up again
+
+
+def pytest_unconfigure() -> None:
+    for directory in OWN_TMPDIR:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 NAMES = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
