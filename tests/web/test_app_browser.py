@@ -98,6 +98,8 @@ def test_hostile_text_is_shown_as_text(watched: Watched) -> None:
 @pytest.mark.rows("WEB-06")
 def test_search_answers_while_one_types_and_leads_to_the_event(watched: Watched) -> None:
     watched.goto("/search")
+    # By itself, but a moment after the page has loaded: letters typed before would be lost.
+    watched.page.locator("main input[name=q]:focus").wait_for()
     watched.page.keyboard.type("timed out")
     hit = watched.page.locator(".hits a[href*='at=']").first
     hit.wait_for()

@@ -81,6 +81,7 @@ def test_a_visitor_finds_everything_with_the_keyboard(visitor: Watched) -> None:
     assert page.locator("mark").count() > 0
     press_until(page, "Search")
     page.wait_for_url("**/search")
+    page.locator("main input[name=q]:focus").wait_for()  # letters typed before would be lost
     page.keyboard.type(ERROR)
     page.locator(".fix").wait_for()
     press_until(page, "Rules", "Shift+Tab")
