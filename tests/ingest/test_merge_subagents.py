@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.invariants.sessions import BUILDERS
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, tokens
 from session_memory.testing.workspace import Workspace
@@ -184,3 +185,48 @@ def test_what_only_a_cut_log_says_stays_beside_the_parents_copy(tmp_path: Path) 
         assert len(texts) == 7
         assert space.session(name(child)).event_count == 7
         assert space.findings() == []
+
+
+@pytest.mark.rows("CAP-16")
+def test_a_transcript_of_cowork_that_was_cut_takes_nothing_of_the_audit_file_away(
+    tmp_path: Path,
+) -> None:
+    space = Workspace(tmp_path)
+    home = space.flavor_home("cowork")
+    log = BUILDERS["cowork"](7, 3)
+    path = log.write(home)
+    whole = path.read_bytes()
+    space.sweep()
+    expected = space.dump()
+    later = space.with_store("later")
+    path.unlink()
+    later.sweep()  # the audit file stands in for it
+    said = [(e["kind"], e["text"]) for e in later.dump()[0]["events"]]
+    for lines in (0, 1, 3):
+        path.write_bytes(b"".join(whole.splitlines(keepends=True)[:lines]))
+        later.sweep()
+        (found,) = later.dump()
+        assert [(e["kind"], e["text"]) for e in found["events"]] == said
+    path.write_bytes(whole)
+    later.sweep()
+    assert later.dump() == expected
+    assert later.findings() == []
+
+
+@pytest.mark.rows("CAP-16")
+def test_how_a_command_ended_is_known_whichever_log_comes_first(tmp_path: Path) -> None:
+    dumps: list[Any] = []
+    for number, order in enumerate(itertools.permutations((0, 1))):
+        space = Workspace(tmp_path / str(number))
+        parent, child = family(repeated=False)
+        parent.repeat(child)
+        for row in parent.rows:
+            if row["type"] == "progress":  # most versions leave it out there
+                row["data"]["message"].pop("toolUseResult", None)
+        for each in order:
+            space.write((parent, child)[each])
+            space.sweep()
+        codes = [e.exit_code for e in space.events(name(child)) if e.kind == "tool_result"]
+        assert codes == [2, 0]
+        dumps.append(space.dump())
+    assert dumps[0] == dumps[1]

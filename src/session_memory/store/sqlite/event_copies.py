@@ -51,11 +51,12 @@ def confirm(
     for event_id, draft in copies:
         pos = draft.pos
         row = db.execute(
-            "SELECT source_id, pos, superseded FROM event WHERE id = ?", (event_id,)
+            "SELECT source_id, pos, superseded, exit_code, is_error FROM event WHERE id = ?",
+            (event_id,),
         ).fetchone()
         if row is None:
             continue
-        owner, at, superseded = row
+        owner, at, superseded, *known = row
         if owner == source_id or superseded:
             db.execute(
                 "UPDATE event SET source_id = ?, pos = ?, superseded = 0 WHERE id = ?",
@@ -65,6 +66,11 @@ def confirm(
                 _count(db, event_id, 1)
             _refresh(db, event_id, draft)
             continue
+        outcome = [draft.exit_code if known[0] is None else known[0], known[1] or draft.is_error]
+        if outcome != known:  # a copy may lack what the other says of the end
+            db.execute(
+                "UPDATE event SET exit_code = ?, is_error = ? WHERE id = ?", (*outcome, event_id)
+            )
         # The file that ranks first holds the event; the others are noted as copies.
         first, second = (source_id, pos), (owner, at)
         if path_of(source_id) > path_of(owner):

@@ -13,6 +13,8 @@ from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.ids import event_range
 
 _decode = msgspec.json.decode
+_TALK = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_result"})
+"""What every form of a conversation has in it."""
 _Said = tuple[str, str, int | None]
 """Kind, call or length, and time of an event."""
 
@@ -35,9 +37,10 @@ def choose_files(db: Database, session_id: int, stated: list[Row]) -> list[Row]:
     if value(db, "SELECT 1 FROM evicted_event WHERE session_id = ?", (session_id,)) is None:
         if not _held(db, session_id, own):
             return stated
-        in_parents = {row[0] for row in stated if row[3:] == ("stand_in", '"parent"')}
+        timeless = {row[0] for row in stated if row[3] == "time_source"}  # its times are its file's
+        copies = {number for number in repeating - timeless if ranks[number] == 1}
         ends = [int(_decode(row[4])) for row in stated if row[0] in own and row[3] == "ended_at"]
-        if ends and _is_cut(db, session_id, own, in_parents & repeating, max(ends)):
+        if ends and _is_cut(db, session_id, own, copies, max(ends)):
             return stated
     event_copies.step_aside(db, session_id, repeating)
     return [row for row in stated if row[0] not in repeating]
@@ -50,15 +53,17 @@ def _is_cut(db: Database, session_id: int, own: Set[int], copies: Set[int], end:
     of its kind and length came before it.
     """
     repeated = _held(db, session_id, copies)
-    if not any(at is not None and at > end for _, _, at in repeated.values()):
+    later = {
+        event_id
+        for event_id, (kind, _, at) in repeated.items()
+        if kind in _TALK and at is not None and at > end
+    }
+    if not later:
         return False
     said = _held(db, session_id, own)
     names = set(_numbered(said).values())
     again = _numbered(repeated)
-    if not any(
-        at is not None and at > end and again[event_id] not in names
-        for event_id, (_, _, at) in repeated.items()
-    ):
+    if all(again[event_id] in names for event_id in later):
         return False
     known = set(again.values())
     twins = {number for number, name in _numbered(said).items() if name in known}
