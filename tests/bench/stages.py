@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from tests.bench.usage import arguments
-from tests.distil.observing import build_digest
+from tests.distil.test_digest import build_digest
 
 from session_memory.adapters.claude.logs import ADAPTER
 from session_memory.adapters.common import Block, SessionPart, SourceFile, read_lines

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 from tests.cli.test_terminal_small_answers import space
-from tests.distil.observing import build_digest
-from tests.distil.test_digest import OUTCOMES, SESSION, Story, _events
+from tests.distil.test_digest import OUTCOMES, SESSION, Story, _events, build_digest
 
 from session_memory.core.digest import (
     LABEL_CHARS,

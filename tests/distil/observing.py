@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from session_memory.core.schema import (
-    Digest,
     Observation,
     ObservationType,
     Session,
     SessionEvent,
 )
-from session_memory.distil.digest import DigestBuilder
 from session_memory.distil.observe import observe
-from session_memory.distil.session_logs import SessionLogs
 
 SESSION = Session(id=7, flavor="claude", external_id="abc")
-
-
-def build_digest(
-    session: Session, events: Iterable[SessionEvent], *, continued: bool = False
-) -> Digest:
-    """The digest of events in source order; `continued`: others before them are gone."""
-    logs = SessionLogs()
-    builder = DigestBuilder(logs, continued=continued)
-    for event in events:
-        logs.add(event)
-        builder.add(event)
-    return builder.digest(session)
 
 
 def said(*events: SessionEvent, session: Session = SESSION) -> list[tuple[str, str]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.distil.observing import build_digest
 
 from session_memory.adapters.claude.logs import discover
 from session_memory.adapters.claude.reader import parse
@@ -20,9 +19,23 @@ from session_memory.core.digest import (
     MAX_CORRECTIONS,
 )
 from session_memory.core.schema import Cost, Digest, Session, SessionEvent
+from session_memory.distil.digest import DigestBuilder
+from session_memory.distil.session_logs import SessionLogs
 
 SESSION = Session(1, "claude", "s-1", cost=Cost(input=10, output=5))
 OUTCOMES = ("success", "partial", "fail", "uncertain")
+
+
+def build_digest(
+    session: Session, events: Iterable[SessionEvent], *, continued: bool = False
+) -> Digest:
+    """The digest of events in source order; `continued`: others before them are gone."""
+    logs = SessionLogs()
+    builder = DigestBuilder(logs, continued=continued)
+    for event in events:
+        logs.add(event)
+        builder.add(event)
+    return builder.digest(session)
 
 
 class Story:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.distil.observing import SESSION, agent, build_digest, in_order, user
+from tests.distil.observing import SESSION, agent, in_order, user
+from tests.distil.test_digest import build_digest
 
 from session_memory.core.digest import first_request
 

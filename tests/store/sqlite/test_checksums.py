@@ -85,7 +85,7 @@ def test_a_changed_letter_is_named_and_not_served(space: Workspace) -> None:
     flip(database(space), page_of(space, b"please look at zebrawood 2"))
     dumped = run(space, "store", "dump")
     assert dumped.returncode == 1
-    assert "is damaged: a page does not fit its checksum" in dumped.stderr
+    assert "is damaged: a page does not match its checksum" in dumped.stderr
     assert "store repair" in dumped.stderr
     assert run(space, "store", "fsck").returncode in (1, 3)
     with pytest.raises(DatabaseDamaged):
