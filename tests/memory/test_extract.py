@@ -26,6 +26,7 @@ from session_memory.memory.traces import thread_of
 from session_memory.model.port import Request
 from session_memory.settings import Config
 from session_memory.store.port import Store
+from session_memory.store.segments import session_of
 from session_memory.store.sqlite.memories import SqliteMemories
 from session_memory.testing.scripted_model import ScriptedModel
 
@@ -137,7 +138,7 @@ def test_a_session_whose_text_is_missing_is_left_out_and_told(bench: Bench) -> N
     bench.swept()
     number = bench.space.session(lost.session_id).id
     for segment in (bench.data / "segments").rglob("*"):
-        if segment.is_file() and segment.name.split("-")[0].lstrip("0") == str(number):
+        if segment.is_file() and session_of(segment.name) == number:
             segment.unlink()
     report = bench.extract(ScriptedModel([answer()]))
     assert set(bench.traces()) == {kept.session_id}

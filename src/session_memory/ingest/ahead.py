@@ -6,6 +6,7 @@ turn comes. So nothing here changes what is stored, only who works it out.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -14,6 +15,7 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.adapters.registry import find_agent
+from session_memory.core.pricing import load_table
 from session_memory.distil.sessions import Distilled, distil
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import SweepContext
@@ -22,6 +24,8 @@ from session_memory.ingest.drafted import Prepared
 from session_memory.ingest.pauses import read_pauses
 from session_memory.ingest.pool_jobs import DistilJob, PoolJob, PrepareJob, Setup, encode
 from session_memory.ingest.process_pool import Job, ProcessPool
+from session_memory.redact import make_redactor
+from session_memory.settings import Redact
 from session_memory.store.port import Store
 
 WORTHWHILE = 40_000_000
@@ -77,6 +81,13 @@ def pool_setup(context: SweepContext, store: Store) -> bytes:
             context.config.ingest.line_cap_bytes,
         )
     )
+
+
+def make_shared_parts(settings: Redact) -> None:
+    """Make what the sweep and each of its pool processes need alike: forked processes share it."""
+    make_redactor(b"any", settings, lambda _: None)  # what is compiled does not depend on the key
+    load_table()
+    gc.freeze()  # a collection in one of them would copy what they share
 
 
 class Ahead:

@@ -136,13 +136,14 @@ def _sweep(context: SweepContext) -> SweepReport:
             or store.price_table() != table_version()
         ):
             mark(directory)
-            from session_memory.ingest.ahead import pool_setup, processes
+            from session_memory.ingest.ahead import make_shared_parts, pool_setup, processes
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves
             from session_memory.ingest.process_pool import ProcessPool
 
             if (count := processes(context, changed)) > 1:
                 setup = pool_setup(context, store)
                 store.close()  # see process_pool: none may be forked while a database is open
+                make_shared_parts(context.config.redact)
                 pool = ProcessPool(count - 1, setup)
                 store = context.open_store()
                 steps = Steps(store, report, context.clock)
