@@ -6,7 +6,6 @@ turn comes. So nothing here changes what is stored, only who works it out.
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -87,7 +86,6 @@ def make_shared_parts(settings: Redact) -> None:
     """Make what the sweep and each of its pool processes need alike: forked processes share it."""
     make_redactor(b"any", settings, lambda _: None)  # what is compiled does not depend on the key
     load_table()
-    gc.freeze()  # a collection in one of them would copy what they share
 
 
 class Ahead:
