@@ -61,7 +61,7 @@ def why_cut(stream: BinaryIO) -> str:
 
 
 class _Unpacked:
-    """What is packed in a file, only to be read forwards and never more than was asked for."""
+    """What is packed in a file, to be read forwards only, and never more than the caller wants."""
 
     def __init__(self, file: BinaryIO, make: Callable[[], Any], name: str) -> None:
         self._file = file

@@ -31,7 +31,7 @@ TOO_LARGE = "too_large"
 """Key in `Block.side_files` under which side files over the cap are named, one a line."""
 
 _TOLD = compiled(rb'"(?:user|agent)_\w+_chunk"|"tool_call"')
-"""What every conversation has in its updates; hooks and settings are told before it begins."""
+"""What every conversation has in its updates; hooks and settings come before it begins."""
 _ANSWERED = compiled(rb'"type"\s*:\s*"assistant"')
 SIDE_CAP = 16 * 1024 * 1024
 """Most bytes of one side file, and of all overflow files of a session together."""

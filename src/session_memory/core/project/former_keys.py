@@ -10,7 +10,7 @@ from session_memory.core.schema import Project
 def key_hint(projects: Iterable[Project], key: str | None, otherwise: str) -> str:
     """What to tell a user whose key no project has: where it went, or else something general.
 
-    It is told and not followed, as the other project is more than was asked for: to forget it, say.
+    It is named and not used: the other project is more than the user meant, to forget for instance.
     """
     renamed = None
     for project in projects:

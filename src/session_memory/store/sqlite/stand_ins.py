@@ -1,4 +1,4 @@
-"""Files that repeat a session whose own log is elsewhere: what of them counts beside that log."""
+"""Files that repeat a session whose own log is elsewhere: which of their events count."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def choose_files(db: Database, session_id: int, stated: list[Row]) -> list[Row]:
 def _is_cut(db: Database, session_id: int, own: Set[int], copies: Set[int], end: int) -> bool:
     """Whether copies go on where the session's own files end; if so, the copies hold its events.
 
-    The same message may have other times in both: the call it belongs to tells, or else how many
-    of its kind and length came before it.
+    The same message may have other times in both: it is recognised by its call, or else by how
+    many of its kind and length came before it.
     """
     repeated = _held(db, session_id, copies)
     later = {
