@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SENT = 2
 """Jobs a pool process has at a time: the next one is there when it is done with the first."""
 _LENGTH = struct.Struct("<Q")
+_PIPE_BYTES = 1024 * 1024
+"""Room for the answer to most jobs: by default a pipe on Linux holds 64 KiB."""
 
 
 class ProcessDiedError(Exception):
@@ -216,10 +218,14 @@ def _spawned() -> _Process:
 
 def _forked() -> _Process:
     """A pool process that is a copy of this process, on Linux."""
+    import fcntl  # not on every system
+
     from session_memory.ingest.pool_jobs import serve  # imported once, before the fork
 
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
+    with contextlib.suppress(OSError):  # a pool process waits less often for its answer to be read
+        fcntl.fcntl(ours_in, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     pid = os.fork()
     if pid == 0:
         try:

@@ -18,11 +18,11 @@ from session_memory.errors import StoreDamaged
 
 MAGIC = b"SMSEGS\x01\n"
 SUFFIX = ".segs"
-SMALL = 16 * 1024
+SMALL = 64 * 1024
 """Bytes up to which a segment shares a file."""
-FEWEST = 16
+FEWEST = 8
 """Small segments of one commit from which on they share files: most sweeps bring one or two."""
-MOST = 256
+MOST = 128
 """Segments in a file: it is rewritten when one of them is deleted."""
 KEEP = 16
 _DIGEST_SIZE = 16
