@@ -12,12 +12,17 @@ from tests.invariants.flows import write_logs
 from tests.invariants.sessions import write_flavors
 from tests.invariants.sizes import SIZES, record
 
+from session_memory.store import shared_segments
 from session_memory.testing.workspace import Workspace
 
 
 @pytest.fixture
 def rotten(tmp_path: Path) -> Workspace:
-    space = Workspace(tmp_path)
+    return swept(tmp_path)
+
+
+def swept(folder: Path) -> Workspace:
+    space = Workspace(folder)
     write_logs(space.claude, sessions=1)
     write_flavors(space, count=1)
     space.sweep()
@@ -47,9 +52,14 @@ def findings(space: Workspace) -> list[str]:
         return [str(error)]
 
 
-def test_a_flipped_bit_in_a_segment_is_always_found_and_never_served(rotten: Workspace) -> None:
+@pytest.mark.parametrize(("fewest", "kind"), [(1_000, "seg"), (1, "segs")])
+def test_a_flipped_bit_in_a_segment_is_always_found_and_never_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int, kind: str
+) -> None:
+    monkeypatch.setattr(shared_segments, "FEWEST", fewest)
+    rotten = swept(tmp_path)
     whole, chance = rotten.dump(), random.Random(SIZES.seed)
-    segments = sorted(rotten.store_directory.rglob("*.seg"))
+    segments = sorted(rotten.store_directory.rglob(f"*.{kind}"))
     refused = 0
     for number in range(SIZES.flips):
         path = chance.choice(segments)
@@ -61,7 +71,7 @@ def test_a_flipped_bit_in_a_segment_is_always_found_and_never_served(rotten: Wor
         assert findings(rotten) != [], f"flip {number}: {path.name} byte {at} is not found"
         path.write_bytes(good)
     assert findings(rotten) == []
-    record("bit flips, segments", flips=SIZES.flips, refused=refused, problems=0, seed=SIZES.seed)
+    record(f"bit flips, *.{kind}", flips=SIZES.flips, refused=refused, problems=0, seed=SIZES.seed)
 
 
 def test_a_flipped_bit_in_the_write_ahead_log_is_never_served(rotten: Workspace) -> None:
