@@ -30,7 +30,7 @@ MISSING = "missing"
 TOO_LARGE = "too_large"
 """Key in `Block.side_files` under which side files over the cap are named, one a line."""
 
-_TOLD = compiled(rb'"(?:user|agent)_\w+_chunk"|"tool_call"')
+_CONVERSATION = compiled(rb'"(?:user|agent)_\w+_chunk"|"tool_call"')
 """What every conversation has in its updates; hooks and settings come before it begins."""
 _ANSWERED = compiled(rb'"type"\s*:\s*"assistant"')
 SIDE_CAP = 16 * 1024 * 1024
@@ -104,7 +104,7 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     """
     directory, log = os.path.split(file.path)
     whole = whole_block(file.path, line_cap)
-    if log == UPDATES and not any(map(_TOLD.search, _lines(whole))):  # emptied, or cut at its top
+    if log == UPDATES and not any(map(_CONVERSATION.search, _lines(whole))):  # emptied, or cut at its top
         history = os.path.join(directory, CHAT)
         chat = whole_block(history, line_cap) if os.path.isfile(history) else None
         if chat and (not whole.lines or any(map(_ANSWERED.search, _lines(chat)))):
