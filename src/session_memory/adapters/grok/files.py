@@ -104,7 +104,8 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     """
     directory, log = os.path.split(file.path)
     whole = whole_block(file.path, line_cap)
-    if log == UPDATES and not any(map(_CONVERSATION.search, _lines(whole))):  # emptied, or cut at its top
+    if log == UPDATES and not any(map(_CONVERSATION.search, _lines(whole))):
+        # It was emptied, or cut before the conversation begins.
         history = os.path.join(directory, CHAT)
         chat = whole_block(history, line_cap) if os.path.isfile(history) else None
         if chat and (not whole.lines or any(map(_ANSWERED.search, _lines(chat)))):
